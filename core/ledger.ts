@@ -1,0 +1,227 @@
+/**
+ * The ledger: what was planned, tried, finished, applied and saved. The one memory of a campaign.
+ *
+ * Invariants it can always answer for (`verify ledger`): planned = clean + pending + exhausted per campaign;
+ * sandboxes created = released + reaped + open; one lineage of weight digests per run, each step once.
+ * Every write is idempotent: an activity that is run again writes the same thing or learns that it is done.
+ */
+import type { Digest } from './artifacts.js';
+import type { FaultKind } from './faults.js';
+import type { CampaignKind } from './keys.js';
+import type { EpisodeSummary, Termination, Usage, Verdict } from './outcome.js';
+import type { CheckpointManifest, UpdateReport } from './trainer.js';
+
+export type CampaignState = 'running' | 'paused' | 'done' | 'failed' | 'stopped';
+
+export interface CampaignRow {
+  readonly id: string;
+  readonly kind: CampaignKind;
+  readonly state: CampaignState;
+  /** The whole resolved configuration; `fingerprint` is the SHA-256 of its canonical JSON. */
+  readonly config: unknown;
+  readonly fingerprint: Digest;
+  readonly suite: string;
+  readonly suiteDigest: Digest;
+  /** Campaign that started this one (the pipeline's id), or null. */
+  readonly parent: string | null;
+  /** What it ended with: metrics, selection, or the dominant cause of a failure. */
+  readonly result: unknown;
+  readonly createdAt: string;
+  readonly endedAt: string | null;
+}
+
+export interface PlannedAttempt {
+  readonly key: string;
+  readonly taskId: string;
+  readonly slot: string;
+  readonly domain: string;
+  readonly template: string;
+  readonly seed: string;
+  /** For training attempts. */
+  readonly step?: number;
+  readonly round?: number;
+  readonly group?: number;
+  readonly member?: number;
+}
+
+export interface BeginTry {
+  readonly key: string;
+  /** Try number within the attempt, from 1, as the workflow counts it. */
+  readonly tryNumber: number;
+  /** Temporal's own attempt number of this activity, from 1 (above 1 after a worker was lost). */
+  readonly activityAttempt: number;
+  readonly worker: string;
+  readonly sandbox: {
+    readonly name: string;
+    readonly isolation: string;
+    readonly host: string;
+    readonly expiresAt: string;
+  };
+}
+
+export interface FinishTry {
+  readonly key: string;
+  readonly tryNumber: number;
+  readonly activityAttempt: number;
+  readonly wallMs: number;
+  readonly usage: Usage;
+  /** Clean: the verdict, termination and trajectory. */
+  readonly clean?: {
+    readonly verdict: Verdict;
+    readonly termination: Termination;
+    readonly trajectory: Digest;
+    readonly effectsDigest: Digest;
+    readonly weightVersion: Digest | null;
+    readonly turns: number;
+    readonly toolCalls: number;
+    readonly toolErrors: number;
+    readonly truncatedTurns: number;
+  };
+  /** System error: the fault, and whether the attempt is exhausted by it (no try is left). */
+  readonly fault?: {
+    readonly kind: FaultKind;
+    readonly code: string | null;
+    readonly message: string;
+    readonly stack: string | null;
+    readonly duringToolCall: boolean;
+    readonly exhausted: boolean;
+    /** Partial trajectory, when there is one worth reading. */
+    readonly trajectory: Digest | null;
+  };
+}
+
+export type GroupState = 'informative' | 'zero_variance' | 'incomplete';
+
+export interface GroupRow {
+  readonly round: number;
+  readonly group: number;
+  readonly taskId: string;
+  readonly state: GroupState;
+  /** rewards[member]; null where the member was exhausted. */
+  readonly rewards: readonly (number | null)[];
+}
+
+export type StepState = 'sampling' | 'sampled' | 'updated' | 'done' | 'failed' | 'skipped';
+
+export interface StepRow {
+  readonly run: string;
+  readonly step: number;
+  readonly state: StepState;
+  /** Number of groups that all earlier committed steps had started: where this step begins in the endless order. */
+  readonly cursor: number;
+  /** Groups started by this step. */
+  readonly started: number;
+  readonly baseDigest: Digest | null;
+  readonly weightDigest: Digest | null;
+  readonly batchDigest: Digest | null;
+  readonly op: string | null;
+  readonly metrics: Readonly<Record<string, number | boolean | null>>;
+  readonly cause: string | null;
+}
+
+export type OperationState = 'intended' | 'sent' | 'done' | 'failed';
+
+export interface OperationRow {
+  readonly op: string;
+  readonly run: string;
+  readonly step: number;
+  readonly state: OperationState;
+  readonly baseDigest: Digest;
+  readonly batchDigest: Digest;
+  readonly plan: unknown;
+  readonly report: UpdateReport | null;
+}
+
+export interface CheckpointRow {
+  readonly run: string;
+  readonly step: number;
+  readonly path: string;
+  readonly manifest: CheckpointManifest;
+}
+
+/** One clean attempt as metrics and selection read it. */
+export interface AttemptRow {
+  readonly key: string;
+  readonly campaign: string;
+  readonly taskId: string;
+  readonly slot: string;
+  readonly domain: string;
+  readonly template: string;
+  readonly state: 'pending' | 'clean' | 'exhausted';
+  readonly passed: boolean | null;
+  readonly reward: number | null;
+  readonly termination: Termination | null;
+  readonly trajectory: Digest | null;
+  readonly weightVersion: Digest | null;
+  readonly usage: Usage | null;
+  readonly wallMs: number | null;
+  readonly tries: number;
+  readonly step: number | null;
+  readonly round: number | null;
+  readonly group: number | null;
+  readonly member: number | null;
+  readonly truncatedTurns: number | null;
+}
+
+export interface Counts {
+  readonly planned: number;
+  readonly clean: number;
+  readonly passed: number;
+  readonly pending: number;
+  readonly exhausted: number;
+  /** System-error tries by kind. */
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+}
+
+/** Writes that campaigns and episodes need. All throw `Fault('ledger')` when the database does not answer. */
+export interface Ledger {
+  /**
+   * Claims a campaign id. New: inserted, `created`. Known with the same fingerprint: `known`, with its row.
+   * Known with another fingerprint: `UsageError` that lists every changed configuration path, old and new value.
+   */
+  claimCampaign(
+    row: Pick<CampaignRow, 'id' | 'kind' | 'config' | 'fingerprint' | 'suite' | 'suiteDigest' | 'parent'>,
+  ): Promise<{ readonly status: 'created' | 'known'; readonly row: CampaignRow }>;
+  campaign(id: string): Promise<CampaignRow | undefined>;
+  setCampaignState(id: string, state: CampaignState, result?: unknown): Promise<void>;
+
+  /** Inserts what is not there yet; returns how many were new. At most 10,000 rows a call. */
+  planAttempts(campaign: string, attempts: readonly PlannedAttempt[]): Promise<number>;
+  /** Exhausted attempts become pending again (their tries stay); returns their keys. */
+  reopenExhausted(campaign: string): Promise<readonly string[]>;
+  /**
+   * Opens a try, in one statement: closes running tries of the key as lost (their worker died), inserts this one
+   * and the intended sandbox. When the attempt is already clean nothing is written and its summary is returned.
+   */
+  beginTry(begin: BeginTry): Promise<{ readonly clean?: EpisodeSummary }>;
+  sandboxCreated(name: string): Promise<void>;
+  sandboxEnded(name: string, how: 'released' | 'reaped'): Promise<void>;
+  /** Names of this host's sandboxes that were intended or created and never ended, by workers other than `alive`. */
+  openSandboxes(
+    host: string,
+    aliveWorkers: readonly string[],
+  ): Promise<readonly { name: string; isolation: string }[]>;
+  /** One transaction. `superseded` when the attempt was clean already: the try is kept, the outcome ignored. */
+  finishTry(finish: FinishTry): Promise<'recorded' | 'superseded'>;
+
+  attempts(campaign: string, filter?: { readonly step?: number }): Promise<readonly AttemptRow[]>;
+  /** Keys that are planned and not clean, in plan order. */
+  missingKeys(campaign: string): Promise<readonly PlannedAttempt[]>;
+  counts(campaign: string): Promise<Counts>;
+
+  putGroup(run: string, step: number, group: GroupRow): Promise<void>;
+  groups(run: string, step: number): Promise<readonly GroupRow[]>;
+  putStep(step: StepRow): Promise<void>;
+  steps(run: string): Promise<readonly StepRow[]>;
+
+  /** `intended` before the trainer is told anything; the same op with another base or batch throws `Fault('ledger', code: 'conflict')`. */
+  intendOperation(row: Omit<OperationRow, 'state' | 'report'>): Promise<OperationRow>;
+  operationSent(op: string): Promise<void>;
+  /** Records the report, marks the operation done and moves the step's weight digest, in one transaction. */
+  operationDone(op: string, report: UpdateReport): Promise<void>;
+  operations(run: string): Promise<readonly OperationRow[]>;
+
+  putCheckpoint(row: CheckpointRow): Promise<void>;
+  /** Newest first. */
+  checkpoints(run: string): Promise<readonly CheckpointRow[]>;
+}

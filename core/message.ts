@@ -1,0 +1,40 @@
+/** Messages of one conversation, and tools as the policy sees them. JSON throughout. */
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+/** A tool as offered to the policy: MCP's name, description and JSON schema of the arguments. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  /** True for a tool whose call ends the conversation. */
+  readonly endsTurn?: boolean;
+}
+
+export interface ToolCall {
+  /** Unique within the episode: `c0`, `c1`, ... */
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+export type Message =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string }
+  | {
+      readonly role: 'assistant';
+      readonly reasoning: string;
+      readonly content: string;
+      readonly toolCalls: readonly ToolCall[];
+    }
+  | {
+      readonly role: 'tool';
+      readonly callId: string;
+      readonly name: string;
+      readonly content: string;
+      readonly isError: boolean;
+    };
+
+export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+export type ToolMessage = Extract<Message, { role: 'tool' }>;

@@ -1,0 +1,65 @@
+/**
+ * A policy: where completions come from. One agent loop drives both kinds:
+ * `token` endpoints (ids in, ids and log-probabilities out; trainable) and `chat` endpoints (API models).
+ */
+import type { AssistantMessage, Message, ToolSpec } from './message.js';
+
+/** Sampling settings; top-k and top-p as the engine understands them. */
+export interface Sampling {
+  readonly temperature: number;
+  readonly topK: number;
+  readonly topP: number;
+}
+
+export interface PolicyRequest {
+  readonly systemMessages: readonly string[];
+  readonly tools: readonly ToolSpec[];
+  /** Seed of the episode; the same on every try. Turn t samples with hash(seed, t). */
+  readonly seed: string;
+  readonly sampling: Sampling;
+  /** Prompt tokens of the first turn; longer throws `Fault('policy', code: 'prompt_too_long', retry: false)`. */
+  readonly maxPromptTokens: number;
+}
+
+/** What one sampled turn leaves behind for training. Lengths are equal; log-probabilities are of the full softmax at temperature 1. */
+export interface SampledTokens {
+  readonly ids: Int32Array;
+  readonly logprobs: Float32Array;
+}
+
+export interface PolicyTurn {
+  readonly message: AssistantMessage;
+  /** `length`: cut off; its calls must not be executed. */
+  readonly finishReason: 'stop' | 'length';
+  /** Typed problems of interpretation, told to the model as an observation. */
+  readonly problems: readonly string[];
+  /** Raw text as sampled, for `verify parity`. */
+  readonly raw: string;
+  readonly promptTokens: number;
+  readonly sampledTokens: number;
+  /** Digest of the weights that these tokens were sampled from; undefined for API models. */
+  readonly weightVersion: string | undefined;
+}
+
+/** The exact token buffer of an episode: prompts, deltas and samples in order. Undefined for chat policies. */
+export interface EpisodeTokens {
+  readonly ids: Int32Array;
+  /** 1 where the token was sampled by the policy, else 0. Same length as `ids`. */
+  readonly sampled: Uint8Array;
+  /** Sampler's log-probability where sampled, else 0. Same length as `ids`. */
+  readonly logprobs: Float32Array;
+}
+
+export interface PolicySession {
+  /** One turn after `observations` (user text or tool results since the last turn). Throws `Fault('policy' | 'deadline')`. */
+  turn(
+    observations: readonly Message[],
+    limits: { readonly maxTokens: number; readonly signal: AbortSignal },
+  ): Promise<PolicyTurn>;
+  tokens(): EpisodeTokens | undefined;
+}
+
+export interface Policy {
+  readonly kind: 'token' | 'chat' | 'scripted';
+  begin(request: PolicyRequest): Promise<PolicySession>;
+}

@@ -1,0 +1,71 @@
+/**
+ * A sandbox: the fresh, isolated backend of one try, reached over MCP.
+ * Identity comes first: its name is in the ledger as `intended` before anything is created.
+ */
+import type { JsonObject, ToolSpec } from './message.js';
+
+/** From weakest to strongest. A suite names the least it needs; the operator may demand more, never less. */
+export const ISOLATIONS = ['inline', 'process', 'docker'] as const;
+export type Isolation = (typeof ISOLATIONS)[number];
+
+/** How to start one MCP server. A driver takes the form that it understands. */
+export interface ServerSpec {
+  readonly name: string;
+  /** `inline`: an MCP server object over the linked in-memory transport; returns the client-side transport. */
+  readonly inline?: () => Promise<unknown>;
+  /** `process`: a program that speaks MCP on stdio. */
+  readonly command?: {
+    readonly file: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+  };
+  /** `docker`: an image by digest. */
+  readonly image?: string;
+  /** How long the server may take until it answers `initialize`. */
+  readonly startTimeoutMs: number;
+}
+
+export interface ToolResult {
+  /** Text content, joined; what the policy reads. */
+  readonly text: string;
+  readonly isError: boolean;
+  readonly structured?: JsonObject;
+}
+
+/** Live MCP sessions to all servers of one sandbox. */
+export interface ToolSession {
+  /** All tools of all servers, reserved ones too, with the server that owns each. */
+  list(signal: AbortSignal): Promise<readonly (ToolSpec & { readonly server: string })[]>;
+  /**
+   * One call, never retried in the same session (its outcome may be unknown). A tool's own error is a normal
+   * result with `isError`; a lost session, a crash or a deadline throws `Fault('sandbox' | 'deadline')`.
+   */
+  call(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<ToolResult>;
+}
+
+export interface SandboxRequest {
+  /** Unique name: key hash, try, random; given by the caller, who wrote it down first. */
+  readonly name: string;
+  readonly servers: readonly ServerSpec[];
+  readonly signal: AbortSignal;
+}
+
+export interface Sandbox {
+  readonly name: string;
+  readonly tools: ToolSession;
+  /** Idempotent. Never throws after the resource is gone; throws when something may be left alive. */
+  release(): Promise<void>;
+}
+
+export interface SandboxDriver {
+  readonly isolation: Isolation;
+  create(request: SandboxRequest): Promise<Sandbox>;
+  /** Ends what is left of a sandbox by name, e.g. after its worker was killed. True when something was found. */
+  reap(name: string): Promise<boolean>;
+}

@@ -1,0 +1,116 @@
+/**
+ * The trainer contract: what owns weights and optimizer, reached by reference (design section 6).
+ *
+ * `update` is forward, backward and optimizer step as one unit and a compare-and-swap on the weight digest.
+ * The applied operations are part of the trainer's state and saved inside every checkpoint, so a lost reply,
+ * a duplicate or a zombie's late send can never apply an update twice.
+ */
+import type { Digest } from './artifacts.js';
+
+export type AdvantageNormalisation = 'group-std' | 'none';
+
+/** How one update is computed. Numbers are those of the reference run unless changed. */
+export interface UpdatePlan {
+  readonly learningRate: number;
+  readonly weightDecay: number;
+  readonly clip: number;
+  readonly dualClip: number;
+  readonly maxGradNorm: number;
+  /** Denominator of the loss: all sampled tokens of the batch. */
+  readonly normalisation: 'token-mean';
+}
+
+export interface UpdateReport {
+  readonly op: string;
+  readonly baseDigest: Digest;
+  readonly batchDigest: Digest;
+  /** Digest of the weights after the update; equal to `baseDigest` when all advantages were zero. */
+  readonly weightDigest: Digest;
+  readonly optimizerDigest: Digest;
+  readonly skipped: boolean;
+  readonly loss: number;
+  readonly gradNorm: number;
+  readonly clipFraction: number;
+  readonly entropy: number;
+  /** Mean KL of the new policy to the base, on the batch's sampled tokens (k3 estimator, nats per token). */
+  readonly klToBase: number;
+  /** |trainer - sampler| log-probability on sampled tokens: mean and maximum, nats. */
+  readonly mismatchMean: number;
+  readonly mismatchMax: number;
+  /** Share of sampled tokens whose importance ratio lies outside [0.9, 1.1]. */
+  readonly mismatchShare: number;
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+export interface TrainerState {
+  readonly build: string;
+  readonly run: string | undefined;
+  readonly step: number;
+  readonly weightDigest: Digest | undefined;
+  readonly optimizerDigest: Digest | undefined;
+  readonly appliedOps: readonly string[];
+  /** Weight digests that can be sampled from now. */
+  readonly served: readonly Digest[];
+}
+
+export type OperationStatus =
+  | { readonly state: 'unknown' }
+  | { readonly state: 'running' }
+  | { readonly state: 'done'; readonly report: UpdateReport }
+  | { readonly state: 'failed'; readonly error: string };
+
+export interface CheckpointManifest {
+  readonly format: 1;
+  readonly run: string;
+  readonly step: number;
+  readonly weightDigest: Digest;
+  readonly optimizerDigest: Digest;
+  readonly appliedOps: readonly string[];
+  readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];
+  readonly trainerBuild: string;
+  /** BLAS kernel and other facts that decide the bytes. */
+  readonly numerics: Readonly<Record<string, string>>;
+  readonly createdAt: string;
+}
+
+/**
+ * Codes of `Fault('trainer')`: `not_open` (no session of this run: open and re-apply), `stale_base` (the current
+ * weights are not `baseDigest`; nothing changed), `conflict` (the same op with another batch or plan),
+ * `bad_checkpoint`, `bad_batch`, `unreachable`.
+ */
+export interface Trainer {
+  capabilities(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
+  state(signal: AbortSignal): Promise<TrainerState>;
+  /** New session: from the base (`from` undefined) or from a verified checkpoint folder. Replaces any session of another run. */
+  open(run: string, from: string | undefined, signal: AbortSignal): Promise<TrainerState>;
+  /** Makes the current weights samplable under their digest. Idempotent. */
+  publish(run: string, signal: AbortSignal): Promise<{ weightVersion: Digest; endpoint: string }>;
+  update(
+    request: {
+      readonly run: string;
+      readonly op: string;
+      readonly baseDigest: Digest;
+      readonly batchDigest: Digest;
+      readonly batchPath: string;
+      readonly plan: UpdatePlan;
+    },
+    signal: AbortSignal,
+  ): Promise<UpdateReport>;
+  status(run: string, op: string, signal: AbortSignal): Promise<OperationStatus>;
+  /** Writes a checkpoint folder under `dir`; files synced, manifest last. Idempotent for the same step and digest. */
+  checkpoint(
+    run: string,
+    dir: string,
+    signal: AbortSignal,
+  ): Promise<{ path: string; manifest: CheckpointManifest }>;
+  /** Loads a checkpoint's weights (or the base, `undefined`) for sampling only; never touches the training session. */
+  serve(from: string | undefined, signal: AbortSignal): Promise<{ weightVersion: Digest; endpoint: string }>;
+  release(weightVersion: Digest, signal: AbortSignal): Promise<void>;
+  /** Log-probabilities of fixed token sequences under the given weights, from the trainer's forward pass and from the sampler's. */
+  probe(
+    weightVersion: Digest,
+    sequences: readonly (readonly number[])[],
+    signal: AbortSignal,
+  ): Promise<{ trainer: number[][]; sampler: number[][] }>;
+}
