@@ -1,0 +1,147 @@
+/**
+ * Builds `dist/`: every source file transpiled on its own (same layout), assets copied, workflows bundled.
+ *
+ *   node infra/setup/build.mjs            0.1 s when nothing changed, about 1 s after an edit, 6 s from nothing
+ *
+ * Only files whose bytes changed are written, each through a rename, so two builds at once do no harm.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { bundleWorkflows } from './bundle.mjs';
+import { readJson, sha256, writeAtomic } from './files.mjs';
+import { ROOT } from './root.mjs';
+
+const SOURCES = [
+  'core',
+  'workflows',
+  'activities',
+  'suites',
+  'workers',
+  'infra',
+  'cli',
+  'temporal.config.ts',
+];
+const COPIED = new Set(['.sql', '.json', '.css', '.mjs']);
+
+/** Part of every file's stamp: change it when the way of transpiling changes. */
+const RECIPE = 'esbuild esm node20 sourcemap 1';
+
+/** @typedef {{ hash: string, size: number, mtimeMs: number }} Stamp */
+
+/**
+ * Brings `dist/` up to date. Throws an Error with esbuild's or the bundler's message when a source does not compile.
+ * @param {{ root?: string, log?: (line: string) => void, bundle?: boolean }} [options]
+ * @returns {Promise<{ written: number, removed: number, bundled: boolean }>}
+ */
+export async function build({ root = ROOT, log = () => {}, bundle = true } = {}) {
+  const dist = path.join(root, 'dist');
+  const stampFile = path.join(dist, '.build.json');
+  /** @type {{ recipe?: string, files?: Record<string, Stamp> } | undefined} */
+  const previous = readJson(stampFile);
+  const known = previous?.recipe === RECIPE ? (previous.files ?? {}) : {};
+
+  /** @type {Record<string, Stamp>} */
+  const files = {};
+  /** @type {string[]} */
+  const changed = [];
+  for (const source of sourceFiles(root)) {
+    const stat = statSync(path.join(root, source));
+    const before = known[source];
+    const untouched = before?.size === stat.size && before.mtimeMs === stat.mtimeMs;
+    const hash = untouched ? before.hash : sha256(readFileSync(path.join(root, source)));
+    files[source] = { hash, size: stat.size, mtimeMs: stat.mtimeMs };
+    if (hash !== before?.hash || !existsSync(path.join(dist, outputOf(source)))) changed.push(source);
+  }
+
+  const written = await transpile(root, dist, changed);
+  const removed = removeStale(dist, new Set(Object.keys(files).map(outputOf)));
+  const next = JSON.stringify({ recipe: RECIPE, files });
+  if (next !== JSON.stringify(previous)) writeAtomic(stampFile, next);
+  if (written + removed > 0)
+    log(`built ${written} of ${Object.keys(files).length} files, removed ${removed}`);
+
+  const bundled = bundle ? await bundleWorkflows(root, log) : false;
+  return { written, removed, bundled };
+}
+
+/** @param {string} root @returns {string[]} paths relative to the root, with `/`, sorted. */
+function sourceFiles(root) {
+  /** @type {string[]} */
+  const found = [];
+  for (const entry of SOURCES) {
+    const full = path.join(root, entry);
+    if (!existsSync(full)) continue;
+    if (statSync(full).isFile()) found.push(entry);
+    else {
+      for (const item of readdirSync(full, { recursive: true, withFileTypes: true })) {
+        if (!item.isFile()) continue;
+        const relative = path.relative(root, path.join(item.parentPath, item.name)).split(path.sep).join('/');
+        if (outputOf(relative) !== '') found.push(relative);
+      }
+    }
+  }
+  return found.sort();
+}
+
+/**
+ * Path under `dist/`, or '' for a file that has no place there.
+ * @param {string} source
+ */
+function outputOf(source) {
+  if (source.endsWith('.d.ts') || source.endsWith('.d.mts')) return '';
+  if (source.endsWith('.ts')) return `${source.slice(0, -3)}.js`;
+  return COPIED.has(path.extname(source)) ? source : '';
+}
+
+/** @param {string} root @param {string} dist @param {string[]} sources */
+async function transpile(root, dist, sources) {
+  const scripts = sources.filter((source) => source.endsWith('.ts'));
+  for (const source of sources) {
+    if (!source.endsWith('.ts')) writeAtomic(path.join(dist, source), readFileSync(path.join(root, source)));
+  }
+  if (scripts.length > 0) {
+    const esbuild = await import('esbuild');
+    const result = await esbuild.build({
+      absWorkingDir: root,
+      entryPoints: scripts,
+      outdir: dist,
+      outbase: root,
+      bundle: false,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      sourcemap: true,
+      write: false,
+      logLevel: 'silent',
+    });
+    for (const file of result.outputFiles) writeAtomic(file.path, file.contents);
+  }
+  return sources.length;
+}
+
+/** @param {string} dist @param {Set<string>} outputs @returns {number} how many files were removed. */
+function removeStale(dist, outputs) {
+  if (!existsSync(dist)) return 0;
+  let removed = 0;
+  for (const item of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    if (!item.isFile()) continue;
+    const relative = path.relative(dist, path.join(item.parentPath, item.name)).split(path.sep).join('/');
+    // Top-level files are this script's own (stamps, the workflow bundle); temporary files are another build's.
+    if (!relative.includes('/') || relative.endsWith('.tmp')) continue;
+    if (outputs.has(relative.replace(/\.map$/, ''))) continue;
+    rmSync(path.join(dist, relative), { force: true });
+    removed++;
+  }
+  return removed;
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    const result = await build({ log: console.error });
+    if (result.written + result.removed === 0 && !result.bundled) console.error('dist is up to date');
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}
