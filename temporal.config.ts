@@ -3,10 +3,117 @@
  * (so: no environment, no file system, no zod). Nothing redefines them.
  */
 
-/** Task queues. GPU queues are per trainer host: `gpu` is the local one. */
+/** Task queues. GPU queues are per trainer host; `gpu` is the local one. */
 export const QUEUES = { pipeline: 'pipeline', sandbox: 'sandbox', gpu: 'gpu' } as const;
 
 export const NAMESPACE = 'default';
 
-/** Budgets of a Temporal payload, bytes as JSON; a test measures them in a real history. */
+/** Closed workflows are kept this long; identity is the ledger's, which forgets nothing. */
+export const RETENTION_DAYS = 30;
+
+/** Budgets of a Temporal payload in bytes as JSON; a test measures them in a real history. */
 export const PAYLOAD_BUDGET = { runEpisode: 512, other: 4096 } as const;
+
+/** Sampling of the reference run. Log-probabilities are of the full softmax at temperature 1 whatever these say. */
+export const SAMPLING = { temperature: 1.0, topK: 20, topP: 0.95 } as const;
+
+/**
+ * Limits of one episode. The agent's own limits end it as `failed` after grading; a wall clock ends it as a
+ * system error, which is tried again and never scored.
+ */
+export const EPISODE_LIMITS = {
+  /** Sampled tokens a call. Too low: calls are cut off and never executed. */
+  tokensPerCall: 8_192,
+  /** Sampled tokens an episode; then `token_budget`. */
+  tokensPerEpisode: 106_496,
+  /** Tokens of the first prompt. Longer is an error that names the task, never silent truncation. */
+  promptTokens: 26_624,
+  /** Answers of the simulated user; a task's own bound holds when it is lower. */
+  userTurns: 10,
+  /** Agent actions (a turn's tool calls, or a visible message); a task's own bound holds when it is lower. */
+  agentActions: 60,
+  /** Wall clock of a whole episode, ms. Too low: long episodes never count; too high: a hang holds a slot. */
+  episodeMs: 30 * 60_000,
+  /** Wall clock of one policy, user or judge message, ms. */
+  messageMs: 5 * 60_000,
+  /** Wall clock of one tool call, ms. */
+  toolMs: 60_000,
+} as const;
+
+/** Tries of one attempt before it is `exhausted`. Executions lost with their worker do not count. */
+export const MAX_TRIES = 3;
+
+/** One GRPO step, as the reference run does it. */
+export const STEP = {
+  groups: 18,
+  groupSize: 8,
+  maxRefillRounds: 3,
+  maxGroups: 72,
+  minInformative: 6,
+  refill: 'round',
+  advantage: 'group-std',
+} as const;
+
+export const TRAINING = {
+  steps: 50,
+  saveEvery: 5,
+  /** 0: never evaluates between steps. */
+  validateEvery: 0,
+  seed: 42,
+} as const;
+
+export const UPDATE_PLAN = {
+  learningRate: 1e-6,
+  weightDecay: 0,
+  clip: 0.2,
+  dualClip: 3.0,
+  maxGradNorm: 1.0,
+  normalisation: 'token-mean',
+} as const;
+
+/** After each publish the sampler's and the trainer's log-probabilities must agree within this, nats. */
+export const PROBE_BOUND = 1e-3;
+
+/** Attempts of one shard workflow: about 3.3 history events each stays under Temporal's suggestion of 4,096. */
+export const SHARD_SIZE = 1_000;
+/** Shards of one campaign that run at the same time; they divide the lanes. */
+export const PARALLEL_SHARDS = 4;
+/** Episodes of one campaign in flight. Not part of its identity: it changes speed, never results. */
+export const LANES = 48;
+
+/** Concurrent episodes of one sandbox worker process. */
+export const SANDBOX_WORKER_SLOTS = 48;
+
+export const HEARTBEAT = {
+  /** A worker that is silent for so long is taken for dead. Too low: a busy machine repeats episodes. */
+  timeoutMs: 20_000,
+  everyMs: 4_000,
+} as const;
+
+/**
+ * Activity options by kind. Schedule-to-start stays unset: on a fan-out an expired one is work that silently never
+ * ran. `maximumAttempts` counts executions lost with a worker or a database, not tries of an attempt.
+ */
+export const ACTIVITIES = {
+  episode: {
+    /** Above `EPISODE_LIMITS.episodeMs`, so that the episode's own clock speaks first. */
+    startToCloseTimeout: EPISODE_LIMITS.episodeMs + 5 * 60_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
+    retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 20_000, maximumAttempts: 50 },
+  },
+  ledger: {
+    startToCloseTimeout: 5 * 60_000,
+    retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 20_000 },
+  },
+  gpu: {
+    startToCloseTimeout: 60 * 60_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
+    retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 10_000 },
+  },
+} as const;
+
+/** How long a GPU activity waits for a trainer that does not answer before it fails and is tried again. */
+export const TRAINER_WAIT_MS = 10 * 60_000;
+
+/** A failed step pauses its run; a failing workflow task is a bug and must be seen, not retried for ever. */
+export const WORKFLOW_TASK_TIMEOUT_MS = 20_000;

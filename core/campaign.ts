@@ -1,0 +1,97 @@
+/**
+ * Campaigns: what a probe, an evaluation, a training run or a pipeline is asked to do. Plain data, frozen in the
+ * ledger when the campaign is claimed; its fingerprint covers all of it. What only changes speed (lanes) is not here.
+ */
+
+import type { Sampling } from './policy.js';
+import type { ScriptedSettings } from './scripted.js';
+import type { AdvantageNormalisation, UpdatePlan } from './trainer.js';
+
+/** Where completions come from. Secrets are named by environment variable only. */
+export type ModelRef =
+  | {
+      /** The trainer serves it: its base, or a checkpoint of a run. */
+      readonly kind: 'trainer';
+      readonly checkpoint: 'base' | { readonly run: string; readonly step: number | 'latest' };
+    }
+  | {
+      readonly kind: 'chat';
+      readonly baseUrl: string;
+      readonly model: string;
+      readonly apiKeyEnv: string | null;
+    }
+  | ({ readonly kind: 'scripted' } & ScriptedSettings);
+
+export interface EpisodeLimits {
+  readonly tokensPerCall: number;
+  readonly tokensPerEpisode: number;
+  readonly promptTokens: number;
+  readonly userTurns: number;
+  readonly agentActions: number;
+  readonly episodeMs: number;
+  readonly messageMs: number;
+  readonly toolMs: number;
+}
+
+interface EpisodesConfig {
+  readonly suite: string;
+  readonly suiteDigest: string;
+  /** Frozen list; workflows speak of tasks by their index in it, so that payloads stay small. */
+  readonly tasks: readonly string[];
+  readonly seed: number;
+  readonly sampling: Sampling;
+  readonly limits: EpisodeLimits;
+  readonly maxTries: number;
+}
+
+/** A probe campaign or an evaluation: every task `repeat` times, ordinal = task index × repeat + repetition. */
+export interface AttemptsConfig extends EpisodesConfig {
+  readonly kind: 'probe' | 'eval';
+  readonly model: ModelRef;
+  readonly repeat: number;
+  /** Scores an exhausted attempt 0 and says so wherever the score is shown. */
+  readonly exhaustedAsFailed: boolean;
+}
+
+/** How one GRPO step fills its batch (design section 7). */
+export interface StepShape {
+  readonly groups: number;
+  readonly groupSize: number;
+  readonly maxRefillRounds: number;
+  readonly maxGroups: number;
+  readonly minInformative: number;
+  readonly refill: 'round' | 'eager';
+  readonly advantage: AdvantageNormalisation;
+}
+
+export interface TrainConfig extends EpisodesConfig {
+  readonly kind: 'train';
+  readonly from: 'base' | { readonly run: string; readonly step: number };
+  readonly steps: number;
+  readonly shape: StepShape;
+  readonly plan: UpdatePlan;
+  readonly saveEvery: number;
+  readonly validateEvery: number;
+  /** Held-out tasks of the split, and how often each is evaluated. */
+  readonly validation: { readonly tasks: readonly string[]; readonly repeat: number };
+}
+
+/** Probe → select → evaluate the base → train → evaluate again → report. */
+export interface PipelineConfig {
+  readonly kind: 'pipeline';
+  readonly suite: string;
+  readonly suiteDigest: string;
+  readonly seed: number;
+  readonly probe: { readonly tasks: readonly string[]; readonly repeat: number };
+  readonly selection: { readonly minCleanRuns: number; readonly retainBands: readonly string[] };
+  readonly benchmark: { readonly tasks: readonly string[]; readonly repeat: number };
+  readonly train: Omit<
+    TrainConfig,
+    'kind' | 'suite' | 'suiteDigest' | 'tasks' | 'seed' | 'sampling' | 'limits' | 'maxTries'
+  >;
+  readonly sampling: Sampling;
+  readonly limits: EpisodeLimits;
+  readonly maxTries: number;
+}
+
+export type CampaignConfig = AttemptsConfig | TrainConfig | PipelineConfig;
