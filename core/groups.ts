@@ -11,7 +11,7 @@
  *   incomplete     a member was exhausted (no try left)              → replaced; its siblings' episodes stay recorded
  *
  * Groups are numbered 0, 1, 2 ... over the whole step; the task of group g is the g-th distinct one of the order
- * from the cursor on, whatever ended first. Replacements, exactly as many as are missing:
+ * from the cursor on, whatever ended first (`TaskOrder`). Replacements, exactly as many as are missing:
  *   `round`  assigned when every group of the round before has ended; round r is the r-th such refill
  *   `eager`  assigned as soon as one group ends; group g carries round floor(g / groups), so that keys, and with
  *            them seeds, still do not depend on who ended first
@@ -22,7 +22,6 @@ import { isZeroVariance } from './advantages.js';
 import { dominantCause, type StepCause, stepFailure } from './causes.js';
 import { type FaultKind, UsageError } from './faults.js';
 import type { GroupRow } from './ledger.js';
-import type { TaskOrder } from './order.js';
 
 export interface StepGroupsOptions {
   /** Informative groups wanted in the batch. */
@@ -36,22 +35,11 @@ export interface StepGroupsOptions {
   /** With fewer informative groups than this, when nothing may be refilled any more, the step fails. */
   readonly minInformative: number;
   readonly refill: 'round' | 'eager';
-  readonly order: TaskOrder;
-  /** Where this step begins in the order. */
-  readonly cursor: number;
+  /** Tasks of groups 0, 1, 2 ..., each at most once: `TaskOrder.distinctFrom(cursor)`, or a list made from it. */
+  readonly tasks: Iterable<string>;
   /** What an earlier run of the same step left, clean or not: clean rewards are kept, the rest is started again. */
   readonly recorded?: readonly RecordedMember[];
 }
-
-/** Reference shape; the one place for these numbers. */
-export const STEP_SHAPE = {
-  groups: 18,
-  size: 8,
-  maxRounds: 3,
-  maxGroups: 72,
-  minInformative: 6,
-  refill: 'round',
-} as const satisfies Omit<StepGroupsOptions, 'order' | 'cursor' | 'recorded'>;
 
 export interface RecordedMember {
   readonly round: number;
@@ -111,7 +99,7 @@ interface Group {
 
 export class StepGroups {
   readonly #options: StepGroupsOptions;
-  readonly #tasks: Iterator<string, undefined>;
+  readonly #tasks: Iterator<string>;
   /** recorded[group]: rows of that group. */
   readonly #recorded = new Map<number, RecordedMember[]>();
   readonly #groups: Group[] = [];
@@ -121,7 +109,7 @@ export class StepGroups {
   constructor(options: StepGroupsOptions) {
     checkOptions(options);
     this.#options = options;
-    this.#tasks = options.order.distinctFrom(options.cursor);
+    this.#tasks = options.tasks[Symbol.iterator]();
     for (const row of options.recorded ?? []) {
       this.#recorded.set(row.group, [...(this.#recorded.get(row.group) ?? []), row]);
     }
@@ -204,8 +192,7 @@ export class StepGroups {
 
   #limitReached(): string {
     const { maxGroups } = this.#options;
-    if (this.#poolUsedUp)
-      return `every task of the pool was started once (${this.#options.order.pool.length})`;
+    if (this.#poolUsedUp) return `every task of the pool was started once (${this.#groups.length})`;
     if (this.#groups.length >= maxGroups) return `${maxGroups} groups in all`;
     return `${this.#refillRounds} refill rounds`;
   }
@@ -312,5 +299,4 @@ function checkOptions(options: StepGroupsOptions): void {
   expectInteger('maxRounds', maxRounds, 0, Number.MAX_SAFE_INTEGER);
   expectInteger('maxGroups', maxGroups, groups, Number.MAX_SAFE_INTEGER);
   expectInteger('minInformative', minInformative, 1, groups);
-  expectInteger('cursor', options.cursor, 0, Number.MAX_SAFE_INTEGER);
 }

@@ -9,16 +9,16 @@ import {
 import { TaskOrder } from '../../core/order.js';
 import { randomStream } from '../../core/random.js';
 
-type Options = Omit<StepGroupsOptions, 'order' | 'cursor'> & {
+type Options = Omit<StepGroupsOptions, 'tasks'> & {
   readonly pool: number;
   readonly cursor: number;
 };
 
 const shape = { groups: 3, size: 2, maxRounds: 3, maxGroups: 12, minInformative: 1 } as const;
 
-function newStep({ pool, ...options }: Options): StepGroups {
+function newStep({ pool, cursor, ...options }: Options): StepGroups {
   const tasks = Array.from({ length: pool }, (_, index) => `t:${index}`);
-  return new StepGroups({ ...options, order: new TaskOrder(tasks, 7) });
+  return new StepGroups({ ...options, tasks: new TaskOrder(tasks, 7).distinctFrom(cursor) });
 }
 
 /** Runs a step to its end; `pick` chooses which running attempt ends next, `limit` how many may run. */
