@@ -187,8 +187,8 @@ export interface Ledger {
 
   /** Inserts what is not there yet; returns how many were new. At most 10,000 rows a call. */
   planAttempts(campaign: string, attempts: readonly PlannedAttempt[]): Promise<number>;
-  /** Exhausted attempts become pending again (their tries stay); returns their keys. */
-  reopenExhausted(campaign: string): Promise<readonly string[]>;
+  /** Exhausted attempts, of one step where it is given, become pending again (their tries stay); returns their keys. */
+  reopenExhausted(campaign: string, step?: number): Promise<readonly string[]>;
   /**
    * Opens a try, in one statement: closes running tries of the key as lost (their worker died), inserts this one
    * and the intended sandbox. When the attempt is already clean nothing is written and its summary is returned.

@@ -1,0 +1,151 @@
+/** What runs beside the weights: serve, bring to a state, update once, publish, check, save. */
+import path from 'node:path';
+import type { Digest } from '../../core/artifacts.js';
+import { Fault } from '../../core/faults.js';
+import { stepId } from '../../core/keys.js';
+import type { UpdateReport } from '../../core/trainer.js';
+import { PROBE_BOUND } from '../../temporal.config.js';
+import { Configurations } from '../campaign/deps.js';
+import { bringTo, digestAfter, type LineageDeps } from './lineage.js';
+import { probeSequences } from './probe-sequences.js';
+import { withTrainer } from './waiting.js';
+
+export interface TrainerDeps extends Omit<LineageDeps, 'startOf'> {
+  /** Checkpoints lie in one folder a run below it. */
+  readonly checkpoints: string;
+}
+
+export type TrainerActivities = ReturnType<typeof createTrainerActivities>;
+
+export function createTrainerActivities(deps: TrainerDeps) {
+  const { ledger, artifacts, trainer } = deps;
+  const configs = new Configurations(ledger);
+  const lineage: LineageDeps = {
+    ...deps,
+    startOf: async (run) => {
+      const { from } = await configs.ofKind(run, 'train');
+      return from === 'base' ? undefined : checkpointPath(from.run, from.step);
+    },
+  };
+
+  /** Folder of a recorded checkpoint. Throws `Fault('trainer', code: 'no_checkpoint')`, naming those that exist. */
+  async function checkpointPath(run: string, step: number | 'latest'): Promise<string> {
+    const rows = await ledger.checkpoints(run);
+    const row = step === 'latest' ? rows[0] : rows.find((candidate) => candidate.step === step);
+    if (row) return row.path;
+    const known = rows.map((candidate) => candidate.step).join(', ') || 'none';
+    throw new Fault('trainer', `${run}: no checkpoint of step ${step}; recorded steps: ${known}`, {
+      code: 'no_checkpoint',
+      retry: false,
+    });
+  }
+
+  async function publishChecked(run: string, step: number, signal: AbortSignal): Promise<Digest> {
+    const { weightVersion } = await trainer.publish(run, signal);
+    const wanted = await digestAfter(ledger, run, step);
+    if (wanted === undefined || weightVersion === wanted) return weightVersion;
+    throw new Fault('trainer', `${run}: published ${weightVersion}, expected ${wanted} of step ${step}`, {
+      code: 'wrong_weights',
+    });
+  }
+
+  return {
+    /** Makes the weights that a probe or an evaluation samples from available; never touches a training session. */
+    serveModel: (campaign: string) =>
+      withTrainer(async (signal): Promise<{ weightVersion: Digest }> => {
+        const { model } = await configs.ofKind(campaign, 'probe', 'eval');
+        if (model.kind !== 'trainer') {
+          throw new Fault('trainer', `${campaign}: its model is not served by the trainer`, { retry: false });
+        }
+        const { checkpoint } = model;
+        const from =
+          checkpoint === 'base' ? undefined : await checkpointPath(checkpoint.run, checkpoint.step);
+        const { weightVersion } = await trainer.serve(from, signal);
+        return { weightVersion };
+      }),
+
+    /** Makes the weights that `step` samples from current and samplable: those after the step before it. */
+    readyTrainer: (run: string, step: number) =>
+      withTrainer(async (signal): Promise<{ weightVersion: Digest }> => {
+        await bringTo(lineage, run, step - 1, signal);
+        return { weightVersion: await publishChecked(run, step - 1, signal) };
+      }),
+
+    /**
+     * The step's one update. The operation is in the ledger before it is sent; the trainer compares and swaps, and
+     * answers a known operation with its report, so running this again changes nothing.
+     */
+    applyUpdate: (run: string, step: number, batchDigest: Digest) =>
+      withTrainer(async (signal): Promise<{ weightDigest: Digest; skipped: boolean }> => {
+        const op = `${stepId(run, step)}/update`;
+        const known = (await ledger.operations(run)).find((row) => row.op === op);
+        if (known?.state === 'done' && known.report) return brief(known.report);
+        const { plan } = await configs.ofKind(run, 'train');
+        let state = await trainer.state(signal);
+        if (!(state.run === run && state.appliedOps.includes(op))) {
+          state = await bringTo(lineage, run, step - 1, signal);
+        }
+        const baseDigest = known?.baseDigest ?? state.weightDigest;
+        if (baseDigest === undefined) throw new Fault('trainer', `${run}: the trainer reports no weights`);
+        await ledger.intendOperation({ op, run, step, baseDigest, batchDigest, plan });
+        await ledger.operationSent(op);
+        const report = await trainer.update(
+          { run, op, baseDigest, batchDigest, batchPath: artifacts.path(batchDigest), plan },
+          signal,
+        );
+        await ledger.operationDone(op, report);
+        return brief(report);
+      }),
+
+    /** Makes the step's new weights samplable. */
+    publish: (run: string, step: number) =>
+      withTrainer(async (signal): Promise<{ weightVersion: Digest }> => {
+        await bringTo(lineage, run, step, signal);
+        return { weightVersion: await publishChecked(run, step, signal) };
+      }),
+
+    /** After a publish the sampler must agree with the trainer on fixed sequences: stale or garbage weights are found here. */
+    checkSampler: (run: string, step: number) =>
+      withTrainer(async (signal): Promise<{ maxDifference: number }> => {
+        await bringTo(lineage, run, step, signal);
+        const weightVersion = await publishChecked(run, step, signal);
+        const row = (await ledger.steps(run)).find((candidate) => candidate.step === step);
+        const sequences = probeSequences(await artifacts.get(row!.batchDigest!));
+        const probed = await trainer.probe(weightVersion, sequences, signal);
+        const maxDifference = largestDifference(probed.trainer, probed.sampler);
+        if (maxDifference <= PROBE_BOUND) return { maxDifference };
+        throw new Fault(
+          'trainer',
+          `${run}, step ${step}: the sampler differs from the trainer by ${maxDifference} nats, bound ${PROBE_BOUND}`,
+          { code: 'sampler_mismatch', retry: false },
+        );
+      }),
+
+    saveCheckpoint: (run: string, step: number) =>
+      withTrainer(async (signal): Promise<{ path: string }> => {
+        await bringTo(lineage, run, step, signal);
+        const saved = await trainer.checkpoint(run, path.join(deps.checkpoints, run.replace('/', '-')), signal);
+        await ledger.putCheckpoint({ run, step, path: saved.path, manifest: saved.manifest });
+        return { path: saved.path };
+      }),
+  };
+}
+
+function brief({ weightDigest, skipped }: UpdateReport) {
+  return { weightDigest, skipped };
+}
+
+/** NaN counts as infinite: weights that give none are garbage. */
+function largestDifference(a: readonly (readonly number[])[], b: readonly (readonly number[])[]): number {
+  if (a.length !== b.length) return Number.POSITIVE_INFINITY;
+  let largest = 0;
+  for (const [index, row] of a.entries()) {
+    const other = b[index]!;
+    if (row.length !== other.length) return Number.POSITIVE_INFINITY;
+    for (const [position, value] of row.entries()) {
+      const difference = Math.abs(value - other[position]!);
+      if (!(difference <= largest)) largest = Number.isNaN(difference) ? Number.POSITIVE_INFINITY : difference;
+    }
+  }
+  return largest;
+}

@@ -1,0 +1,45 @@
+/** Activities that talk to a trainer: they heartbeat while they wait, and wait for one that is being restarted. */
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { Fault } from '../../core/faults.js';
+import { HEARTBEAT, TRAINER_WAIT_MS } from '../../temporal.config.js';
+
+const POLL_MS = 500;
+
+/**
+ * Runs `body` with heartbeats on a timer. While the trainer does not answer (`unreachable`) it is asked again until
+ * `TRAINER_WAIT_MS`. A fault that no retry can help becomes a non-retryable failure; everything else Temporal retries.
+ */
+export async function withTrainer<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const heart = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
+  const deadline = Date.now() + TRAINER_WAIT_MS;
+  try {
+    for (;;) {
+      try {
+        return await body(context.cancellationSignal);
+      } catch (error) {
+        context.cancellationSignal.throwIfAborted();
+        if (!isUnreachable(error) || Date.now() > deadline) throw asFailure(error);
+        await context.sleep(POLL_MS);
+      }
+    }
+  } finally {
+    clearInterval(heart);
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof Fault && error.kind === 'trainer' && error.code === 'unreachable';
+}
+
+/** Temporal retries every thrown error; a fault that says "do not" has to be told so. */
+export function asFailure(error: unknown): unknown {
+  if (!(error instanceof Fault)) return error;
+  return ApplicationFailure.create({
+    message: error.message,
+    type: `${error.kind}${error.code ? `:${error.code}` : ''}`,
+    nonRetryable: !error.retry,
+    cause: error,
+  });
+}

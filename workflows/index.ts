@@ -1,0 +1,6 @@
+/** Everything that the pipeline worker can run. */
+export { attemptShard } from './attempt-shard.js';
+export { evaluation, probeCampaign } from './attempts-campaign.js';
+export { grpoStep } from './grpo-step.js';
+export { pipeline } from './pipeline.js';
+export { trainingRun } from './training-run.js';

@@ -1,0 +1,25 @@
+/** Activities by queue, with the options of `temporal.config.ts`. */
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { CampaignActivities } from '../activities/campaign/activities.js';
+import type { EpisodeActivities } from '../activities/episode/activities.js';
+import type { TrainerActivities } from '../activities/trainer/activities.js';
+import { ACTIVITIES, QUEUES } from '../temporal.config.js';
+
+/** Ledger work: planning, selection, summaries. */
+export const campaigns = proxyActivities<CampaignActivities>({
+  taskQueue: QUEUES.pipeline,
+  ...ACTIVITIES.ledger,
+});
+
+/** One activity an episode, never two. */
+export const episodes = proxyActivities<EpisodeActivities>({
+  taskQueue: QUEUES.sandbox,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  ...ACTIVITIES.episode,
+});
+
+/** The trainer's host. */
+export const trainers = proxyActivities<TrainerActivities>({
+  taskQueue: QUEUES.gpu,
+  ...ACTIVITIES.gpu,
+});
