@@ -10,6 +10,8 @@ export interface ToolSpec {
   readonly inputSchema: JsonObject;
   /** True for a tool whose call ends the conversation. */
   readonly endsTurn?: boolean;
+  /** Server that owns it; where absent, the first server with a tool of this name does. Never shown to the policy. */
+  readonly server?: string;
 }
 
 export interface ToolCall {

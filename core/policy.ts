@@ -33,6 +33,8 @@ export interface PolicyTurn {
   readonly finishReason: 'stop' | 'length';
   /** Typed problems of interpretation, told to the model as an observation. */
   readonly problems: readonly string[];
+  /** Calls that must not be executed, by call id, with the reason that the model is told. */
+  readonly refused?: ReadonlyMap<string, string>;
   /** Raw text as sampled, for `verify parity`. */
   readonly raw: string;
   readonly promptTokens: number;

@@ -66,6 +66,11 @@ export interface Task {
   readonly doneMarker: string;
   /** Agent actions (a turn's tool calls, or a visible message) before `agent_limit`. */
   readonly maxAgentActions: number;
+  /**
+   * True: a conversation that ended at one of the agent's own limits passes when its check does. Otherwise such an
+   * episode is `failed` whatever the check says.
+   */
+  readonly passesAtLimits?: boolean;
   /** Sets the start state through `__reserved__init` or its like. Throws `Fault('suite' | 'sandbox')`. */
   init(tools: ToolSession, signal: AbortSignal): Promise<void>;
   /** Tools as offered to the policy, from the live session (reserved ones hidden, overrides applied). */

@@ -1,0 +1,183 @@
+/**
+ * MCP sessions to the servers of one sandbox, behind `ToolSession`.
+ *
+ * A server that answers is alive: its errors, whether tool errors or protocol errors, are results that the policy
+ * reads. A session that is gone is a fault: pending and later calls throw `Fault('sandbox')`. Calls are never
+ * sent twice.
+ */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  type CallToolResult,
+  CallToolResultSchema,
+  ListToolsResultSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import { withDeadline } from '../../core/deadline.js';
+import { Fault } from '../../core/faults.js';
+import type { JsonObject, ToolSpec } from '../../core/message.js';
+import type { ToolResult, ToolSession } from '../../core/sandbox.js';
+
+/** Longer than any deadline of ours: the client's own clock never speaks. */
+const NEVER_MS = 2_000_000_000;
+const LIST_TIMEOUT_MS = 30_000;
+/** Pages of one server's tool list; a server that goes on for ever is broken. */
+const MAX_PAGES = 100;
+
+/** We check no output schemas, and building the SDK's default validator costs more CPU than a whole session. */
+const NO_VALIDATION = {
+  getValidator: () => (input: unknown) => ({ valid: true, data: input, errorMessage: undefined }) as never,
+};
+
+/** One connected server; `lost` holds why the session ended, once it has. */
+interface Connected {
+  readonly client: Client;
+  lost: string | undefined;
+}
+
+/** A transport and, where the server is a program, what it last said on standard error. */
+export interface ServerLink {
+  readonly transport: Transport;
+  readonly lastWords?: () => string;
+}
+
+export class McpSession implements ToolSession {
+  private readonly servers = new Map<string, Connected & { readonly link: ServerLink }>();
+
+  /** Connects and initialises one server. Throws `Fault('sandbox', code: 'start_timeout' | 'start_failed')`. */
+  async connect(name: string, link: ServerLink, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const client = new Client(
+      { name: 'steadfast', version: '1' },
+      { capabilities: {}, jsonSchemaValidator: NO_VALIDATION },
+    );
+    const server = { client, link, lost: undefined as string | undefined };
+    client.onclose = () => {
+      server.lost ??= 'the session was closed';
+    };
+    const start = {
+      ms: timeoutMs,
+      what: `start of server "${name}"`,
+      kind: 'sandbox',
+      code: 'start_timeout',
+    } as const;
+    try {
+      await withDeadline(signal, start, (inner) =>
+        client.connect(link.transport, { signal: inner, timeout: NEVER_MS }),
+      );
+    } catch (error) {
+      if (signal.aborted || error instanceof Fault) throw error;
+      const message = `server "${name}" did not start: ${messageOf(error)}${lastWords(link)}`;
+      throw new Fault('sandbox', message, { cause: error, code: 'start_failed' });
+    }
+    this.servers.set(name, server);
+  }
+
+  async list(signal: AbortSignal): Promise<readonly (ToolSpec & { readonly server: string })[]> {
+    const lists = await Promise.all([...this.servers.keys()].map((name) => this.listOne(name, signal)));
+    return lists.flat();
+  }
+
+  async call(
+    server: string,
+    tool: string,
+    args: JsonObject,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<ToolResult> {
+    const what = `tool call "${tool}" of server "${server}"`;
+    try {
+      const result = await this.request(server, what, options.timeoutMs, options.signal, (client, signal) =>
+        client.request(
+          { method: 'tools/call', params: { name: tool, arguments: args } },
+          CallToolResultSchema,
+          {
+            signal,
+            timeout: NEVER_MS,
+          },
+        ),
+      );
+      return toolResult(result);
+    } catch (error) {
+      // The server is there and refused this call: unknown tool, bad arguments, an exception of its own.
+      if (error instanceof McpError) return { text: error.message, isError: true };
+      throw error;
+    }
+  }
+
+  /** Ends every session; never throws. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.servers.values()].map(({ client }) => client.close()));
+  }
+
+  private async listOne(name: string, signal: AbortSignal): Promise<(ToolSpec & { server: string })[]> {
+    const specs: (ToolSpec & { server: string })[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const found = await this.request(
+        name,
+        `tool list of "${name}"`,
+        LIST_TIMEOUT_MS,
+        signal,
+        (client, inner) =>
+          client.request({ method: 'tools/list', params }, ListToolsResultSchema, {
+            signal: inner,
+            timeout: NEVER_MS,
+          }),
+      );
+      for (const { name: tool, description, inputSchema } of found.tools) {
+        const schema = inputSchema as JsonObject;
+        specs.push({
+          server: name,
+          name: tool,
+          inputSchema: schema,
+          ...(description === undefined ? {} : { description }),
+        });
+      }
+      cursor = found.nextCursor;
+      if (cursor === undefined) return specs;
+    }
+    throw new Fault('sandbox', `server "${name}" lists its tools on more than ${MAX_PAGES} pages`);
+  }
+
+  /** Throws what the server answered as `McpError`; everything else that can go wrong as a `Fault` or the abort reason. */
+  private async request<T>(
+    name: string,
+    what: string,
+    timeoutMs: number,
+    signal: AbortSignal,
+    send: (client: Client, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const server = this.servers.get(name);
+    if (!server) throw new Fault('sandbox', `${what}: there is no such server`, { retry: false });
+    if (server.lost === undefined) {
+      try {
+        return await withDeadline(signal, { ms: timeoutMs, what }, (inner) => send(server.client, inner));
+      } catch (error) {
+        if (signal.aborted || error instanceof Fault) throw error;
+        if (error instanceof McpError && server.lost === undefined) throw error;
+        server.lost ??= messageOf(error);
+      }
+    }
+    throw new Fault('sandbox', `${what}: ${server.lost}${lastWords(server.link)}`, { code: 'session_lost' });
+  }
+}
+
+function toolResult(result: CallToolResult): ToolResult {
+  const parts = result.content.map((part) => {
+    if (part.type === 'text') return part.text;
+    if (part.type === 'resource' && 'text' in part.resource) return part.resource.text;
+    return `[${part.type}]`;
+  });
+  const structured = result.structuredContent as JsonObject | undefined;
+  const text = parts.length === 0 && structured ? JSON.stringify(structured) : parts.join('\n');
+  return { text, isError: result.isError === true, ...(structured ? { structured } : {}) };
+}
+
+function lastWords(link: ServerLink): string {
+  const words = link.lastWords?.().trim();
+  return words ? `; its last words: ${words}` : '';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
