@@ -18,7 +18,10 @@ export interface CampaignDeps {
 export async function campaignRow(ledger: Ledger, id: string): Promise<CampaignRow> {
   const row = await ledger.campaign(id);
   if (row) return row;
-  throw new Fault('ledger', `campaign ${id} is not in the ledger`, { code: 'unknown_campaign', retry: false });
+  throw new Fault('ledger', `campaign ${id} is not in the ledger`, {
+    code: 'unknown_campaign',
+    retry: false,
+  });
 }
 
 interface ConfigByKind {

@@ -118,7 +118,9 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       await recordGroups(run, step, config, groups);
       const rows = await ledger.attempts(run, { step });
       const episodes: BatchEpisode[] = [];
-      for (const group of groups.filter(({ state }) => state === 'informative').slice(0, config.shape.groups)) {
+      for (const group of groups
+        .filter(({ state }) => state === 'informative')
+        .slice(0, config.shape.groups)) {
         const members = rows
           .filter((row) => row.group === group.group && row.round === group.round)
           .sort((a, b) => a.member! - b.member!);

@@ -1,7 +1,7 @@
 /** Activities that talk to a trainer: they heartbeat while they wait, and wait for one that is being restarted. */
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import { Fault } from '../../core/faults.js';
+import { asFailure } from '../failures.js';
 import { HEARTBEAT, TRAINER_WAIT_MS } from '../../temporal.config.js';
 
 const POLL_MS = 500;
@@ -31,15 +31,4 @@ export async function withTrainer<T>(body: (signal: AbortSignal) => Promise<T>):
 
 function isUnreachable(error: unknown): boolean {
   return error instanceof Fault && error.kind === 'trainer' && error.code === 'unreachable';
-}
-
-/** Temporal retries every thrown error; a fault that says "do not" has to be told so. */
-export function asFailure(error: unknown): unknown {
-  if (!(error instanceof Fault)) return error;
-  return ApplicationFailure.create({
-    message: error.message,
-    type: `${error.kind}${error.code ? `:${error.code}` : ''}`,
-    nonRetryable: !error.retry,
-    cause: error,
-  });
 }

@@ -1,0 +1,65 @@
+/** The stages of a pipeline: claiming each one's campaign, choosing the pool, writing the report. */
+import type { AttemptsConfig, CampaignConfig } from '../../core/campaign.js';
+import { UsageError } from '../../core/faults.js';
+import { fingerprint } from '../../core/fingerprint.js';
+import type { CampaignRow, CampaignState } from '../../core/ledger.js';
+import type { PipelineStage } from '../../core/orchestration.js';
+import { type CampaignStage, stageCampaignId, stageConfig, validationConfig } from '../../core/stage-configs.js';
+import { writeReportFiles } from '../report/files.js';
+import { type CampaignDeps, type Configurations, campaignRow } from './deps.js';
+import { choosePool, type PoolResult } from './pool.js';
+
+export function createStageActivities(deps: CampaignDeps, configs: Configurations) {
+  const { ledger } = deps;
+
+  async function claim(id: string, config: Exclude<CampaignConfig, { kind: 'pipeline' }>, parent: string) {
+    await ledger.claimCampaign({
+      id,
+      kind: config.kind,
+      config,
+      fingerprint: fingerprint(config),
+      suite: config.suite,
+      suiteDigest: config.suiteDigest,
+      parent,
+    });
+    return id;
+  }
+
+  return {
+    setState: (id: string, state: CampaignState, cause: string | null): Promise<void> =>
+      ledger.setCampaignState(id, state, cause === null ? undefined : { cause }),
+
+    /** Claims the campaign of a stage; its configuration follows from the pipeline's and the pool's. */
+    async claimStage(pipelineId: string, stage: PipelineStage): Promise<string> {
+      const config = await configs.ofKind(pipelineId, 'pipeline');
+      const of = stage as CampaignStage;
+      const pool = of === 'train' ? poolOf(await campaignRow(ledger, pipelineId)) : [];
+      return claim(stageCampaignId(pipelineId, of), stageConfig(pipelineId, of, config, pool), pipelineId);
+    },
+
+    /** Claims the evaluation of a run's held-out tasks after a step. */
+    async claimValidation(run: string, step: number): Promise<string> {
+      const { id, config } = validationConfig(run, step, await configs.ofKind(run, 'train'));
+      return claim(id, config satisfies AttemptsConfig, run);
+    },
+
+    /** Selects the training pool from the probe's rows. Throws `UsageError` for a pool smaller than one batch. */
+    async selectPool(pipelineId: string): Promise<{ readonly pool: number }> {
+      const config = await configs.ofKind(pipelineId, 'pipeline');
+      const chosen = await choosePool(deps, stageCampaignId(pipelineId, 'probe'), config);
+      const row = await campaignRow(ledger, pipelineId);
+      await ledger.setCampaignState(pipelineId, row.state, { selection: chosen });
+      return { pool: chosen.pool.length };
+    },
+
+    async writeReport(id: string): Promise<{ readonly path: string }> {
+      return { path: (await writeReportFiles(deps, id)).html };
+    },
+  };
+}
+
+function poolOf(row: CampaignRow): readonly string[] {
+  const selection = (row.result as { selection?: PoolResult } | null)?.selection;
+  if (selection) return selection.pool;
+  throw new UsageError(`pipeline ${row.id}`, 'a selected pool', 'none in its result');
+}

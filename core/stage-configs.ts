@@ -1,0 +1,83 @@
+/** The campaigns of a pipeline and of a run's validation, derived from the configuration of the one above. Pure. */
+import type { AttemptsConfig, ModelRef, PipelineConfig, TrainConfig } from './campaign.js';
+import { type CampaignKind, campaignId } from './keys.js';
+import type { PipelineStage } from './orchestration.js';
+
+/** Stages of a pipeline that are campaigns of their own. */
+export type CampaignStage = Exclude<PipelineStage, 'select' | 'report'>;
+
+const STAGE_NAMES: Readonly<Record<CampaignStage, readonly [CampaignKind, string]>> = {
+  probe: ['probe', ''],
+  'evaluate-base': ['eval', '-base'],
+  train: ['train', ''],
+  'evaluate-final': ['eval', '-final'],
+};
+
+/** `eval/demo-base` for stage `evaluate-base` of `pipeline/demo`. */
+export function stageCampaignId(pipelineId: string, stage: CampaignStage): string {
+  const [kind, suffix] = STAGE_NAMES[stage];
+  return campaignId(kind, nameOf(pipelineId) + suffix);
+}
+
+/** `demo` of `pipeline/demo`. */
+export function nameOf(id: string): string {
+  return id.slice(id.indexOf('/') + 1);
+}
+
+/** Configuration of one stage. `pool` is what selection kept, needed by `train` only. */
+export function stageConfig(
+  pipelineId: string,
+  stage: CampaignStage,
+  config: PipelineConfig,
+  pool: readonly string[],
+): AttemptsConfig | TrainConfig {
+  const { suite, suiteDigest, seed, sampling, limits, maxTries } = config;
+  const common = { suite, suiteDigest, seed, sampling, limits, maxTries };
+  const attempts = (kind: 'probe' | 'eval', part: PipelineConfig['probe'], model: ModelRef): AttemptsConfig => ({
+    kind,
+    ...common,
+    tasks: part.tasks,
+    repeat: part.repeat,
+    model,
+    exhaustedAsFailed: false,
+  });
+  const base: ModelRef = { kind: 'trainer', checkpoint: 'base' };
+  switch (stage) {
+    case 'probe':
+      return attempts('probe', config.probe, base);
+    case 'evaluate-base':
+      return attempts('eval', config.benchmark, base);
+    case 'train':
+      return { kind: 'train', ...common, ...config.train, tasks: pool };
+    case 'evaluate-final':
+      return attempts('eval', config.benchmark, {
+        kind: 'trainer',
+        checkpoint: { run: stageCampaignId(pipelineId, 'train'), step: config.train.steps },
+      });
+  }
+}
+
+/** Name and configuration of a run's held-out evaluation after a step. */
+export function validationConfig(
+  run: string,
+  step: number,
+  config: TrainConfig,
+): { readonly id: string; readonly config: AttemptsConfig } {
+  const { suite, suiteDigest, seed, sampling, limits, maxTries, validation } = config;
+  return {
+    id: campaignId('eval', `${nameOf(run)}-step-${String(step).padStart(4, '0')}`),
+    config: {
+      kind: 'eval',
+      suite,
+      suiteDigest,
+      seed,
+      sampling,
+      limits,
+      maxTries,
+      tasks: validation.tasks,
+      repeat: validation.repeat,
+      model: { kind: 'trainer', checkpoint: { run, step } },
+      exhaustedAsFailed: false,
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/** The GPU worker: the activities beside one trainer. One host, one queue, few slots. */
+import path from 'node:path';
+import { createLocalArtifacts } from '../activities/artifacts/local.js';
+import { createPgLedger } from '../activities/ledger/postgres.js';
+import { createTrainerActivities } from '../activities/trainer/activities.js';
+import { createTrainerClient } from '../activities/trainer/client.js';
+import { QUEUES } from '../temporal.config.js';
+import { ledgerPool } from './ledger-pool.js';
+import { workerMain } from './main.js';
+import { runWorker } from './run-worker.js';
+
+await workerMain(async (environment) => {
+  const pool = ledgerPool(environment.databaseUrl);
+  await runWorker(environment, {
+    taskQueue: QUEUES.gpu,
+    activities: createTrainerActivities({
+      ledger: createPgLedger(pool),
+      artifacts: createLocalArtifacts(environment.artifacts),
+      trainer: createTrainerClient({ url: environment.trainerUrl }),
+      checkpoints: path.join(environment.home, 'checkpoints'),
+    }),
+    maxConcurrentActivityTaskExecutions: 4,
+  });
+  await pool.end();
+});

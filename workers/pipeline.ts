@@ -1,0 +1,27 @@
+/** The pipeline worker: all workflows, and the activities that read and write the ledger. */
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createLocalArtifacts } from '../activities/artifacts/local.js';
+import { createCampaignActivities } from '../activities/campaign/activities.js';
+import { createPgLedger } from '../activities/ledger/postgres.js';
+import { QUEUES } from '../temporal.config.js';
+import { ledgerPool } from './ledger-pool.js';
+import { workerMain } from './main.js';
+import { runWorker } from './run-worker.js';
+import { suiteRegistry } from './suites.js';
+
+await workerMain(async (environment) => {
+  const pool = ledgerPool(environment.databaseUrl);
+  await runWorker(environment, {
+    taskQueue: QUEUES.pipeline,
+    workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },
+    activities: createCampaignActivities({
+      ledger: createPgLedger(pool),
+      artifacts: createLocalArtifacts(environment.artifacts),
+      suite: suiteRegistry(),
+      reports: path.join(environment.home, 'reports'),
+    }),
+    maxCachedWorkflows: 100,
+  });
+  await pool.end();
+});

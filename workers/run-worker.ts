@@ -1,0 +1,47 @@
+/** Runs one Temporal worker until it is told to stop; SIGTERM and SIGINT drain it. */
+import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { WorkerEnvironment } from './environment.js';
+
+/** In-flight activities may finish for so long after SIGTERM; then they are cancelled and run elsewhere. */
+const DRAIN_MS = 5_000;
+const CONNECT_EVERY_MS = 500;
+
+/** Resolves when the worker has drained. Rejects when it fails; the supervisor starts it again. */
+export async function runWorker(
+  environment: WorkerEnvironment,
+  options: Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>,
+): Promise<void> {
+  Runtime.install({ logger: new DefaultLogger('WARN'), shutdownSignals: [] });
+  const connection = await connect(environment.temporalAddress);
+  try {
+    const worker = await Worker.create({
+      shutdownGraceTime: DRAIN_MS,
+      ...options,
+      connection,
+      namespace: environment.namespace,
+      identity: environment.identity,
+    });
+    const stop = () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+    };
+    process.once('SIGTERM', stop);
+    process.once('SIGINT', stop);
+    process.stdout.write(`worker of queue ${options.taskQueue} ready, process ${process.pid}\n`);
+    await worker.run();
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Temporal may be starting, or be down for a moment: asks until it answers. */
+async function connect(address: string): Promise<NativeConnection> {
+  for (let told = false; ; ) {
+    try {
+      return await NativeConnection.connect({ address });
+    } catch (error) {
+      if (!told) process.stderr.write(`waiting for Temporal at ${address}: ${String(error)}\n`);
+      told = true;
+      await new Promise((resolve) => setTimeout(resolve, CONNECT_EVERY_MS));
+    }
+  }
+}
