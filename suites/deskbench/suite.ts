@@ -1,0 +1,164 @@
+/**
+ * `deskbench`: the built-in suite. 150 candidates for training (12 templates) and 48 benchmark tasks (18 templates,
+ * 6 of them never trained on) at three desks, each desk an MCP server of its own.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Fault, UsageError } from '../../core/faults.js';
+import type { Json, ToolSpec } from '../../core/message.js';
+import type { ServerSpec, ToolSession } from '../../core/sandbox.js';
+import type { Suite, Task, TaskRef } from '../../core/suite.js';
+import { gradeDesk } from './grade.js';
+import { type DeskTask, drawTask, sha256, systemMessage, taskDigest, templateDigest } from './scene.js';
+import { DONE_MARKER } from './script.js';
+import { connectInline, EFFECTS_TOOL, INIT_TOOL, RESERVED_PREFIX } from './server.js';
+import { TEMPLATES, trainedTemplates } from './templates/all.js';
+import { DOMAINS, type DomainName } from './world/domains.js';
+import { argumentSchema } from './world/tool.js';
+
+export const SUITE_NAME = 'deskbench';
+export const CANDIDATES = 150;
+/** Benchmark tasks of a template that is trained on, and of one that is held out. */
+const BENCHMARK_TASKS = { trained: 3, heldOut: 2 } as const;
+/** Raised by hand whenever a tool answers or changes the tables differently; part of the suite's digest. */
+const WORLD_VERSION = 1;
+/** Generous for a loaded machine: importing the MCP server SDK takes half a CPU-second in a fresh process. */
+const START_TIMEOUT_MS = 30_000;
+const RESERVED_TIMEOUT_MS = 10_000;
+const MAX_AGENT_ACTIONS = 12;
+const MAX_USER_TURNS = 3;
+
+/** A task with the reference that the pipeline knows it by. */
+export interface DeskEntry {
+  readonly ref: TaskRef;
+  readonly task: DeskTask;
+}
+
+/** All tasks in a fixed order: candidates first, templates in turn. */
+export function deskEntries(): readonly DeskEntry[] {
+  const drawn: { task: DeskTask; index: number }[] = [];
+  for (let n = 0; n < CANDIDATES; n++) {
+    const template = trainedTemplates[n % trainedTemplates.length];
+    const index = Math.floor(n / trainedTemplates.length);
+    if (template) drawn.push({ task: drawTask(template, 'train', index), index });
+  }
+  for (const template of TEMPLATES) {
+    const count = trainedTemplates.includes(template) ? BENCHMARK_TASKS.trained : BENCHMARK_TASKS.heldOut;
+    for (let index = 0; index < count; index++)
+      drawn.push({ task: drawTask(template, 'benchmark', index), index });
+  }
+  return drawn.map(({ task, index }) => {
+    const { name, domain } = task.template;
+    const file = task.split === 'train' ? domain : `${domain}_benchmark`;
+    const ref: TaskRef = {
+      id: `${file}:${name}-${String(index + 1).padStart(2, '0')}`,
+      domain,
+      template: name,
+      digest: taskDigest(task),
+      templateDigest: templateDigest(task),
+      split: task.split,
+    };
+    return { ref, task };
+  });
+}
+
+/** Where `npm run build` puts the stdio entry, seen from the built file or from the source. */
+function stdioEntry(): string {
+  const here = fileURLToPath(import.meta.url);
+  const beside = join(dirname(here), 'stdio.js');
+  return existsSync(beside) ? beside : join(dirname(here), '../../dist/suites/deskbench/stdio.js');
+}
+
+function serverSpec(domain: DomainName): ServerSpec {
+  return {
+    name: domain,
+    inline: () => connectInline(domain),
+    command: { file: process.execPath, args: [stdioEntry(), domain], env: {} },
+    startTimeoutMs: START_TIMEOUT_MS,
+  };
+}
+
+async function reserved(
+  tools: ToolSession,
+  domain: string,
+  tool: string,
+  args: { [key: string]: Json },
+  signal: AbortSignal,
+) {
+  const result = await tools.call(domain, tool, args, { signal, timeoutMs: RESERVED_TIMEOUT_MS });
+  if (result.isError)
+    throw new Fault('suite', `${tool} of the ${domain} desk answered an error: ${result.text}`);
+  return result.text;
+}
+
+function hydrate({ ref, task }: DeskEntry): Task {
+  const { domain } = task.template;
+  const context = Object.entries(task.facts)
+    .map(([label, value]) => `${label}: ${value}`)
+    .join('\n');
+  return {
+    ref,
+    servers: [serverSpec(domain)],
+    systemMessages: [systemMessage(domain)],
+    user: { opening: task.opening, context, maxTurns: MAX_USER_TURNS, mayEnd: context !== '' },
+    doneMarker: DONE_MARKER,
+    maxAgentActions: MAX_AGENT_ACTIONS,
+    async init(tools, signal) {
+      await reserved(tools, domain, INIT_TOOL, { state: task.scene.start }, signal);
+    },
+    async visibleTools(tools, signal): Promise<readonly ToolSpec[]> {
+      const listed = await tools.list(signal);
+      return listed
+        .filter((tool) => !tool.name.startsWith(RESERVED_PREFIX))
+        .map(({ server: _, ...spec }) => spec);
+    },
+    async effects(tools, signal) {
+      const text = await reserved(tools, domain, EFFECTS_TOOL, {}, signal);
+      try {
+        return { [domain]: JSON.parse(text) as Json };
+      } catch (error) {
+        throw new Fault(
+          'sandbox',
+          `${EFFECTS_TOOL} of the ${domain} desk: expected JSON, found "${text.slice(0, 80)}"`,
+          {
+            cause: error,
+          },
+        );
+      }
+    },
+    grade: (input) => gradeDesk(task, input),
+    expectedEffects: () => ({ [domain]: task.expected }),
+  };
+}
+
+export function createDeskbench(): Suite {
+  const entries = deskEntries();
+  const byId = new Map(entries.map((entry) => [entry.ref.id, entry]));
+  const code = Object.entries(DOMAINS).map(([domain, tools]) => [
+    domain,
+    tools.map((tool) => [tool.name, tool.description, argumentSchema(tool)]),
+  ]);
+  return {
+    name: SUITE_NAME,
+    digest: sha256(JSON.stringify([WORLD_VERSION, code, entries.map(({ ref }) => [ref.id, ref.digest])])),
+    isolation: 'inline',
+    tasks: async () => entries.map(({ ref }) => ref),
+    async load(taskId) {
+      const entry = byId.get(taskId);
+      if (!entry) throw unknownTask(taskId, [...byId.keys()]);
+      return hydrate(entry);
+    },
+    close: async () => {},
+  };
+}
+
+function unknownTask(id: string, known: readonly string[]): UsageError {
+  const stem = id.replace(/-\d*$/, '');
+  const name = stem.split(':').at(-1) ?? '';
+  const near = known
+    .filter((other) => other.startsWith(stem) || (name !== '' && other.includes(name)))
+    .slice(0, 3);
+  const examples = near.length > 0 ? near : known.slice(0, 3);
+  return new UsageError('task', `a task of ${SUITE_NAME}, e.g. ${examples.join(', ')}`, `"${id}"`);
+}

@@ -1,0 +1,54 @@
+/** Moving a booking to a flight that only the traveler knows: free seats, move; full, waiting list. */
+import { call, decide, goodbye, hasWord, say, wordAfter } from '../script.js';
+import { flightRow, makeFlight, travelerBookings } from './bookings.js';
+import type { Template } from './template.js';
+
+export const move: Template = {
+  name: 'move',
+  domain: 'travel',
+  branches: ['free', 'full'],
+  wordings: {
+    train: [
+      'please move booking {booking} .',
+      'i need a new flight for booking {booking} .',
+      'hello , move {booking} to my new flight please .',
+      'booking {booking} must go on a new flight .',
+    ],
+    benchmark: [
+      'hello , i need to move my booking {booking} .',
+      'please move {booking} . i need a new flight .',
+    ],
+  },
+  scene(draw, branch) {
+    const { booking, start } = travelerBookings(draw, {});
+    const target = draw.id('flight');
+    const flights = {
+      ...start.flights,
+      [target]: makeFlight(draw, { seats: branch === 'free' ? 'free' : 'full' }),
+    };
+    return { start: { ...start, flights }, slots: { booking }, facts: { flight: target } };
+  },
+  writes({ start, slots, facts }) {
+    const booking = slots.booking ?? '';
+    const flight = facts.flight ?? '';
+    return flightRow(start, flight).seats === 'free'
+      ? [{ tool: 'move_booking', args: { booking, flight } }]
+      : [{ tool: 'join_waitlist', args: { booking } }];
+  },
+  *script(slots, agent) {
+    const booking = slots.booking ?? '';
+    // Without asking there is no flight to move to: such an agent can only queue.
+    const flight = agent.slips('no_question') ? undefined : wordAfter(yield say('which flight ?'), 'flight');
+    let moves = flight !== undefined;
+    if (flight !== undefined && !agent.slips('skip_read')) {
+      const seen = yield call('get_flight', { flight });
+      moves = decide(agent, hasWord(seen, 'free'), true, [false]);
+    }
+    if (!agent.slips('forget_write')) {
+      yield flight !== undefined && moves
+        ? call('move_booking', { booking, flight })
+        : call('join_waitlist', { booking });
+    }
+    yield goodbye;
+  },
+};
