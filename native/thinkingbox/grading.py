@@ -1,0 +1,199 @@
+"""The official check of a case, run on a finished conversation; what it asks the judge goes to the host."""
+
+import contextlib
+import threading
+from typing import Any, Iterator
+
+from thinkingbox.common.chat_types import (
+    Message,
+    ParallelToolCall,
+    TestContext,
+    TestResult,
+    Text,
+    ToolCall,
+    ToolCallResponse,
+    ToolResponse,
+)
+from thinkingbox.common.config_types import HydratedTestCase
+from thinkingbox.common.fixtures import build_fixtures
+from thinkingbox.common.judge import Judge
+from thinkingbox.common.llm_session_base import LLMSessionBase
+from thinkingbox.common.testrunner import TestScript
+
+from channel import Channel, Refused
+
+DONE = "<DONE>"
+
+
+class HostModel(LLMSessionBase):
+    """The model behind the official judge: every completion is a question to the host."""
+
+    def __init__(self, channel: Channel, request: int) -> None:
+        self._channel, self._request = channel, request
+        self._local = threading.local()
+
+    @contextlib.contextmanager
+    def free_text(self) -> Iterator[None]:
+        """Within, answers are free text; elsewhere the official judge reads nothing but yes or no."""
+        self._local.free = True
+        try:
+            yield
+        finally:
+            self._local.free = False
+
+    def get_completion_sync(
+        self,
+        conversation: list[Message] | None = None,
+        update_conversation: bool = True,
+        response_schema: dict | None = None,
+    ) -> list[Message]:
+        texts = {m.role: m.content for m in conversation or [] if isinstance(m, Text)}
+        answer = self._channel.ask(
+            self._request,
+            "complete" if getattr(self._local, "free", False) else "yesno",
+            system=texts.get("system", ""),
+            user=texts.get("user", ""),
+        )
+        text = answer if isinstance(answer, str) else ("Yes" if answer else "No")
+        return [Text(role="assistant", content=text)]
+
+    async def get_completion(
+        self,
+        conversation: list[Message] | None = None,
+        update_conversation: bool = True,
+        response_schema: dict | None = None,
+    ) -> list[Message]:
+        return self.get_completion_sync(conversation)
+
+    @property
+    def tool_names(self) -> list[str]:
+        return []
+
+    def add_tools(self, tools: list) -> None:
+        raise NotImplementedError("a judge has no tools")
+
+    def add_messages(self, messages: list[Message]) -> None:
+        raise NotImplementedError("a judge keeps no conversation")
+
+    def reset_tools(self) -> None:
+        return None
+
+    def reset_messages(self) -> None:
+        return None
+
+    def get_internal_conversation(self) -> None:
+        return None
+
+    @classmethod
+    def from_config(cls, config: Any) -> "HostModel":
+        raise NotImplementedError("made by the bridge only")
+
+
+class RecordingJudge(Judge):
+    """The official judge, with every question and answer kept in order."""
+
+    def __init__(self, model: HostModel) -> None:
+        super().__init__(model, judge_type="legacy")
+        self._model = model
+        self._nested = threading.local()
+        self.judged: list[dict[str, Any]] = []
+
+    def _recorded(self, question: str, ask: Any) -> Any:
+        if getattr(self._nested, "on", False):
+            return ask()
+        self._nested.on = True
+        try:
+            answer = ask()
+        finally:
+            self._nested.on = False
+        self.judged.append({"question": question, "answer": bool(answer)})
+        return answer
+
+    def evaluate_bool(self, system: str, user: str) -> bool:
+        return self._recorded(user, lambda: super(RecordingJudge, self).evaluate_bool(system, user))
+
+    def text_yesno(self, text: str, question: str) -> bool:
+        return self._recorded(question, lambda: super(RecordingJudge, self).text_yesno(text, question))
+
+    def compare_yesno(self, first: str, second: str, question: str) -> bool:
+        return self._recorded(
+            question, lambda: super(RecordingJudge, self).compare_yesno(first, second, question)
+        )
+
+    def yesno(self, question: str) -> bool:
+        return self._recorded(question, lambda: super(RecordingJudge, self).yesno(question))
+
+    def text_yesno_with_motivation(self, text: str, question: str) -> dict[str, Any]:
+        with self._model.free_text():
+            answer = super().text_yesno_with_motivation(text, question)
+        if answer.get("motivation") == "Failed to parse response":
+            # The official judge takes an unreadable answer for a "no"; here it is a fault, never a verdict.
+            raise Refused(f"unreadable answer of the judge to: {question}")
+        self.judged.append({"question": question, "answer": bool(answer["answer"])})
+        return answer
+
+
+def conversation(messages: list[dict[str, Any]]) -> tuple[list[Message], list[ToolCallResponse]]:
+    """Our messages in the official form, and every tool call with its response, in order."""
+    results = {m["callId"]: m["content"] for m in messages if m["role"] == "tool"}
+    out: list[Message] = []
+    calls: list[ToolCallResponse] = []
+    for m in messages:
+        if m["role"] in ("system", "user"):
+            out.append(Text(role=m["role"], content=m["content"]))
+        elif m["role"] == "tool":
+            out.append(ToolResponse(name=m["name"], content=m["content"], id=m["callId"]))
+        else:
+            if m["reasoning"]:
+                out.append(Text(role="assistant", content=m["reasoning"], metadata={"tag": "think"}))
+            if m["content"]:
+                done = {"is_done": True} if m["content"].strip().endswith(DONE) else {}
+                out.append(Text(role="assistant", content=m["content"], metadata=done))
+            if m["toolCalls"]:
+                made = [ToolCall(name=c["name"], arguments=c["arguments"], id=c["id"]) for c in m["toolCalls"]]
+                out.append(ParallelToolCall(tool_calls=made))
+                for call in made:
+                    # A call that ended the conversation was never answered; the official record has an empty answer.
+                    response = ToolResponse(name=call.name, content=results.get(call.id, ""), id=call.id)
+                    calls.append(ToolCallResponse(tool_call=call, tool_response=response))
+    return out, calls
+
+
+def grade(
+    channel: Channel,
+    request: int,
+    case: HydratedTestCase,
+    effects: dict[str, Any],
+    messages: list[dict[str, Any]],
+    init_result: dict[str, Any],
+) -> dict[str, Any]:
+    """Runs the check. Raises Refused when the host could not answer a question of the judge."""
+    official, calls = conversation(messages)
+    said = [m for m in official if isinstance(m, Text) and m.role == "assistant" and m.tag == "text"]
+    context = TestContext(
+        response=said[-1].content if said else "",
+        tool_calls=calls,
+        effects=effects,
+        messages=official,
+        init_result=init_result,
+    )
+    judge = RecordingJudge(HostModel(channel, request))
+    script = TestScript(case.test_code, judge, fixtures=build_fixtures(case.fixtures), test_uid=case.uid)
+    result: TestResult = script.evaluate_sync(context)
+    return {
+        "passed": result.result,
+        "reward": result.reward,
+        "systemError": result.is_system_error,
+        "reason": "" if result.result else _reason(result),
+        "trace": result.tb,
+        "judged": judge.judged,
+        "printed": result.prints[:4000],
+    }
+
+
+def _reason(result: TestResult) -> str:
+    """The exception's own text without its stack, and the line of the check that raised it."""
+    lines = result.tb.strip().splitlines()
+    starts = [i for i, line in enumerate(lines) if line.startswith("AssertionError")]
+    text = lines[starts[0] :] if starts else lines[-1:]
+    return "\n".join([*text, f"line {result.lineno}: {result.line_content.strip()}"])
