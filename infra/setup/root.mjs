@@ -12,3 +12,12 @@ export const ROOT = (() => {
 export function homeFolder() {
   return path.resolve(process.env.STEADFAST_HOME || path.join(ROOT, '.steadfast'));
 }
+
+/**
+ * Folders that may hold installed tools (`venv/`, `temporal-cli/`), best first: the home, then the checkout's own, so
+ * that a second home on one machine does not install everything again.
+ * @param {string} home
+ */
+export function toolFolders(home) {
+  return [...new Set([home, path.join(ROOT, '.steadfast')])];
+}

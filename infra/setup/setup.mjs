@@ -1,0 +1,58 @@
+/**
+ * Everything that a fresh clone needs, in order, each step skipped when it is done already: npm packages, Python
+ * packages, the Temporal server, PostgreSQL, the build. A run that has nothing to do takes well under two seconds.
+ */
+import path from 'node:path';
+import { build } from './build.mjs';
+import { requireRoom } from './disk.mjs';
+import { withLock } from './lock.mjs';
+import { npmPackages } from './npm.mjs';
+import { pythonPackages } from './python.mjs';
+import { homeFolder, ROOT } from './root.mjs';
+import { temporalServer } from './temporal.mjs';
+
+/** Data of the stack itself: databases, artifacts, logs. MiB. */
+const STACK_MB = 100;
+
+/**
+ * Brings the checkout to where `steadfast` can run. Says on `log` what it does while doing it; one line when there
+ * was nothing to do. Throws `SetupProblem` for what the reader can fix.
+ * @param {(line: string) => void} log
+ */
+export async function setUp(log) {
+  const started = Date.now();
+  const home = homeFolder();
+  requireRoom(home, STACK_MB, 'databases, artifacts and logs');
+  const onWait = (/** @type {number} */ holder) => log(`waiting for another set-up (process ${holder})`);
+  const worked = await withLock(path.join(home, 'setup.lock'), () => steps(home, log), onWait);
+  if (worked) log(`set-up done in ${seconds(started)}`);
+}
+
+/** @param {string} home @param {(line: string) => void} log @returns {Promise<boolean>} whether anything was done */
+async function steps(home, log) {
+  let worked = false;
+  /** @type {((onTick: (seconds: number) => void) => import('./npm.mjs').Step)[]} */
+  const makers = [
+    (onTick) => npmPackages(ROOT, onTick),
+    (onTick) => pythonPackages(ROOT, home, onTick),
+    (onTick) => temporalServer(ROOT, home, onTick),
+  ];
+  for (const make of makers) {
+    const started = Date.now();
+    const step = make((elapsed) => log(`  … ${step.name}: ${elapsed} s`));
+    if (!step.work) continue;
+    worked = true;
+    log(`${step.name}: ${step.announce}`);
+    log(`${step.name}: ${await step.work()}, ${seconds(started)}`);
+  }
+  const started = Date.now();
+  const built = await build({ log });
+  if (built.written + built.removed > 0 || built.bundled) {
+    worked = true;
+    log(`build: ${seconds(started)}`);
+  }
+  return worked;
+}
+
+/** @param {number} since */
+const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;

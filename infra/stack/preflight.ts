@@ -1,0 +1,117 @@
+/**
+ * What the stack needs, looked at before anything is started. `doctor` shows every line; `up` stops at the first that
+ * does not hold.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { UsageError } from '../../core/faults.js';
+import { requireRoom } from '../setup/disk.mjs';
+import { SetupProblem } from '../setup/problem.mjs';
+import { venvPython } from '../setup/python.mjs';
+import { ROOT } from '../setup/root.mjs';
+import { findTemporal } from '../setup/temporal.mjs';
+import { externalDatabase } from './database.js';
+import type { PlanOptions } from './plan.js';
+import { findBinaries } from './postgres-data.js';
+
+export interface Check {
+  readonly name: string;
+  /** What was found, in words; undefined when it does not hold. */
+  readonly found?: string;
+  readonly problem?: UsageError;
+}
+
+type Wanted = Pick<PlanOptions, 'home' | 'services' | 'workers'>;
+
+/** MiB that databases, logs and artifacts of a demo take. */
+const ROOM_MB = 100;
+const SET_UP = 'Run "npm run setup"';
+
+/** Executables for the plan. Throws the first `UsageError`. */
+export function requireStack(wanted: Wanted): Pick<PlanOptions, 'python' | 'temporal'> {
+  const { checks, python, temporal } = look(wanted);
+  const failed = checks.find(({ problem }) => problem);
+  if (failed?.problem) throw failed.problem;
+  return { python: python ?? '', temporal: temporal ?? '' };
+}
+
+/** Every check of `requireStack`, and the slower ones; never throws for a check that does not hold. */
+export async function examine(wanted: Wanted): Promise<readonly Check[]> {
+  const { checks } = look(wanted);
+  return [...checks, await postgresCheck()];
+}
+
+function look({ home, services, workers }: Wanted): {
+  checks: Check[];
+  python: string | undefined;
+  temporal: string | undefined;
+} {
+  const checks: Check[] = [roomCheck(home)];
+  const python = services.includes('trainer') ? venvPython(ROOT, home) : undefined;
+  const temporal = services.includes('temporal') ? findTemporal(home) : undefined;
+  if (services.includes('temporal')) {
+    checks.push(
+      check('Temporal server', temporal && `${temporal.version}, ${temporal.file}`, '`temporal`', SET_UP),
+    );
+  }
+  if (services.includes('trainer')) {
+    const base = join(ROOT, 'native', 'trainer', 'base', 'model.safetensors');
+    checks.push(
+      check(
+        'Python packages',
+        python && `Python ${python.version}, ${python.file}`,
+        'the environment',
+        SET_UP,
+      ),
+      check('base checkpoint', existsSync(base) && base, base, 'Run "git checkout native/trainer/base"'),
+    );
+  }
+  const scripts = [
+    ...(services.includes('endpoints') ? ['suites/deskbench/endpoints/main.js'] : []),
+    ...Object.entries(workers).flatMap(([kind, count]) => (count > 0 ? [`workers/${kind}.js`] : [])),
+    ...(workers.pipeline > 0 ? ['workflow-bundle.js'] : []),
+  ].map((script) => join(ROOT, 'dist', script));
+  const missing = scripts.find((script) => !existsSync(script));
+  checks.push(
+    check('build', missing === undefined && join(ROOT, 'dist'), missing ?? '', 'Run "npm run build"'),
+  );
+  return { checks, python: python?.file, temporal: temporal?.file };
+}
+
+function check(name: string, found: string | false | undefined, expected: string, fix: string): Check {
+  return found ? { name, found } : { name, problem: new UsageError(name, expected, 'nothing', fix) };
+}
+
+function roomCheck(home: string): Check {
+  try {
+    requireRoom(home, ROOM_MB, 'databases, logs and artifacts');
+    return { name: 'home folder', found: home };
+  } catch (error) {
+    return { name: 'home folder', problem: usage('home folder', error) };
+  }
+}
+
+async function postgresCheck(): Promise<Check> {
+  const external = externalDatabase();
+  if (external) return { name: 'PostgreSQL', found: `DATABASE_URL (${hostOf(external)})` };
+  try {
+    const { postgres, major } = await findBinaries();
+    return { name: 'PostgreSQL', found: `${major}, ${postgres}` };
+  } catch (error) {
+    return { name: 'PostgreSQL', problem: usage('PostgreSQL', error) };
+  }
+}
+
+/** Without user and password. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'not a URL';
+}
+
+function usage(place: string, error: unknown): UsageError {
+  if (error instanceof UsageError) return error;
+  if (error instanceof SetupProblem) {
+    const { expected, found, fix } = error.parts;
+    return new UsageError(error.parts.place, expected, found, fix);
+  }
+  return new UsageError(place, 'a working one', error instanceof Error ? error.message : String(error));
+}
