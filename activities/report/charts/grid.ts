@@ -1,0 +1,21 @@
+/** One small square a task, shaded by the share of attempts that passed; full colour only where every attempt did. */
+import type { TaskScore } from '../../../core/report-data.js';
+import { type Html, html } from '../html.js';
+
+/** 0 (none passed) to 4 (nearly all), 5 (all). */
+export function shade(task: Pick<TaskScore, 'passed' | 'attempts'>): number {
+  if (task.attempts === 0 || task.passed === 0) return 0;
+  if (task.passed === task.attempts) return 5;
+  return 1 + Math.min(3, Math.floor((4 * task.passed) / task.attempts));
+}
+
+export function taskGrid(label: string, tasks: readonly TaskScore[], order: readonly string[]): Html {
+  const byId = new Map(tasks.map((task) => [task.taskId, task]));
+  return html`<div class="${order.length > 120 ? 'grid-tasks small' : 'grid-tasks'}" role="img" aria-label="${label}">${order.map(
+    (id) => {
+      const task = byId.get(id);
+      if (!task) return html`<i class="g absent" title="${id}: not evaluated"></i>`;
+      return html`<i class="${`g g${shade(task)}`}" title="${id}: ${task.passed} of ${task.attempts}"></i>`;
+    },
+  )}</div>`;
+}

@@ -1,0 +1,42 @@
+/**
+ * The report as one HTML file: a pure function of its data. Parts that the campaign has not reached are left out;
+ * scores are shown only where coverage is complete.
+ */
+import type { ReportData } from '../../core/report-data.js';
+import { type Html, html } from './html.js';
+import { type NavItem, page } from './page.js';
+import { costSection } from './sections/cost.js';
+import { endingSection } from './sections/ending.js';
+import { banners, cards, header, lede } from './sections/headline.js';
+import { integritySection } from './sections/integrity.js';
+import { probeSection } from './sections/probe.js';
+import { scoresSection } from './sections/scores.js';
+import { storiesSection } from './sections/stories.js';
+import { tasksSection } from './sections/tasks.js';
+import { trainingSection } from './sections/training.js';
+
+/** Never throws for any `ReportData`, whatever texts it holds; the result depends on nothing else. */
+export function renderReport(data: ReportData): string {
+  const both = data.before?.scores && data.after?.scores;
+  const sections: readonly (readonly [NavItem, Html])[] = [
+    [
+      { id: 'scores', label: 'Scores' },
+      scoresSection(data.before, data.after, both ? 'Before and after' : 'Scores'),
+    ],
+    [{ id: 'tasks', label: 'Tasks' }, tasksSection(data.before, data.after, data.paired)],
+    [{ id: 'training', label: 'Training' }, trainingSection(data.training)],
+    [{ id: 'probe', label: 'Probe' }, probeSection(data.probe)],
+    [{ id: 'cost', label: 'Cost' }, costSection(data)],
+    [{ id: 'integrity', label: 'Integrity' }, integritySection(data)],
+    [{ id: 'episodes', label: 'Episodes' }, storiesSection(data.stories)],
+    [{ id: 'again', label: 'Again' }, endingSection(data)],
+  ];
+  const shown = sections.filter(([, body]) => body.text !== '');
+  return page(
+    `${data.run.id} · Steadfast report`,
+    lede(data),
+    shown.map(([item]) => item),
+    header(data),
+    html`${banners(data)}${cards(data)}${shown.map(([, body]) => body)}`,
+  );
+}

@@ -1,0 +1,96 @@
+/** Coverage and integrity: what was planned, what became of it, what was lost on the way, and one line of weights. */
+import { FAULT_KINDS, type FaultKind } from '../../../core/faults.js';
+import { TERMINATIONS, type Termination } from '../../../core/outcome.js';
+import type { CoverageReport, ReportData } from '../../../core/report-data.js';
+import { count, percent, plural, shortDigest } from '../format.js';
+import { type Html, html, type Part } from '../html.js';
+import { fold, plainTable, section } from './section.js';
+
+interface Stage {
+  readonly name: string;
+  readonly coverage: CoverageReport;
+}
+
+export function stagesOf(data: ReportData): readonly Stage[] {
+  const found: Stage[] = [];
+  if (data.probe) found.push({ name: 'probe', coverage: data.probe.coverage });
+  if (data.before) found.push({ name: data.before.label, coverage: data.before.coverage });
+  if (data.training) found.push({ name: 'training', coverage: data.training.coverage });
+  if (data.after) found.push({ name: data.after.label, coverage: data.after.coverage });
+  return found;
+}
+
+function bar(coverage: CoverageReport): Html {
+  const share = (part: number): string => `${coverage.planned > 0 ? (100 * part) / coverage.planned : 0}%`;
+  const text = `${count(coverage.clean)} clean, ${count(coverage.exhausted)} exhausted, ${count(coverage.pending)} pending of ${count(coverage.planned)} planned`;
+  return html`<span class="coverbar" role="img" aria-label="${text}" title="${text}"><i class="clean" style="${`width:${share(coverage.clean)}`}"></i><i class="exhausted" style="${`width:${share(coverage.exhausted)}`}"></i></span>`;
+}
+
+function coverageTable(stages: readonly Stage[]): Html {
+  return html`<table class="cover stack"><thead><tr><th scope="col">Stage</th><th scope="col">Planned</th><th scope="col">Clean</th><th scope="col">Exhausted</th><th scope="col">Pending</th><th scope="col">Tries lost</th><th scope="col"><span class="unseen">Coverage</span></th></tr></thead><tbody>${stages.map(
+    ({ name, coverage }) => {
+      const lost = Object.values(coverage.faults).reduce((sum, each) => sum + each, 0);
+      return html`<tr><th scope="row">${name}</th><td data-label="Planned">${count(coverage.planned)}</td><td data-label="Clean">${count(coverage.clean)}</td><td data-label="Exhausted">${count(coverage.exhausted)}</td><td data-label="Pending">${count(coverage.pending)}</td><td data-label="Tries lost">${count(lost)}</td><td class="wide" data-label="Coverage">${bar(coverage)}</td></tr>`;
+    },
+  )}</tbody></table>`;
+}
+
+function faultsTable(stages: readonly Stage[]): Part {
+  const kinds = (Object.keys(FAULT_KINDS) as FaultKind[]).filter((kind) =>
+    stages.some((stage) => (stage.coverage.faults[kind] ?? 0) > 0),
+  );
+  if (kinds.length === 0) return html`<p class="quiet">No try was lost to a system error.</p>`;
+  return plainTable(
+    'Tries lost to system errors, by kind',
+    ['Tries lost', ...stages.map((stage) => stage.name), 'what it means'],
+    kinds.map((kind) => [
+      kind,
+      ...stages.map((stage) => count(stage.coverage.faults[kind] ?? 0)),
+      FAULT_KINDS[kind],
+    ]),
+  );
+}
+
+function endings(data: ReportData): Part {
+  const evaluations = [data.before, data.after].filter((each) => each !== null);
+  const kinds = (Object.keys(TERMINATIONS) as Termination[]).filter((kind) =>
+    evaluations.some((each) => (each.terminations[kind] ?? 0) > 0),
+  );
+  if (kinds.length === 0) return null;
+  return fold(
+    'How the conversations ended',
+    plainTable(
+      'Terminations',
+      ['Ending', ...evaluations.map((each) => each.label), 'what it means'],
+      kinds.map((kind) => [
+        kind,
+        ...evaluations.map((each) => {
+          const value = each.terminations[kind] ?? 0;
+          return `${count(value)} (${percent(each.coverage.clean > 0 ? value / each.coverage.clean : 0)})`;
+        }),
+        TERMINATIONS[kind],
+      ]),
+    ),
+  );
+}
+
+function lineage(data: ReportData): Part {
+  const chain = data.integrity.lineage;
+  if (chain.length === 0) return null;
+  return html`<div class="panel"><h3>One line of weights</h3><p class="quiet">${plural(data.integrity.updatesApplied, 'update')} applied once each${data.integrity.updatesSkipped > 0 && `, ${count(data.integrity.updatesSkipped)} skipped because every advantage was zero`}. Each digest covers every tensor; every sampled turn carries the digest it came from.</p><ol class="lineage">${chain.map(
+    (link) =>
+      html`<li title="${link.digest}"><span>${link.step === 0 ? 'base' : link.step}</span><code>${shortDigest(link.digest)}</code></li>`,
+  )}</ol></div>`;
+}
+
+export function integritySection(data: ReportData): Html {
+  const stages = stagesOf(data);
+  const { invariants } = data.integrity;
+  if (stages.length === 0 && invariants.length === 0 && data.integrity.lineage.length === 0) return html``;
+  return section(
+    'integrity',
+    'Coverage and integrity',
+    'planned = clean + exhausted + pending. A try that met a system error is tried again and never scored; scores are shown only when every planned attempt is clean.',
+    html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${endings(data)}`,
+  );
+}

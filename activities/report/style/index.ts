@@ -1,0 +1,8 @@
+/** The whole style sheet of a report. */
+import { CHARTS } from './charts.js';
+import { EPISODES } from './episodes.js';
+import { LAYOUT } from './layout.js';
+import { MEDIA } from './media.js';
+import { TOKENS } from './tokens.js';
+
+export const STYLE = [TOKENS, LAYOUT, CHARTS, EPISODES, MEDIA].join('\n');

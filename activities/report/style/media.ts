@@ -1,0 +1,27 @@
+/** What changes on tablets, phones and paper. */
+export const MEDIA = `
+@media (max-width:980px){.cards{grid-template-columns:minmax(0,1fr)}.metrics{grid-template-columns:repeat(2,minmax(0,1fr))}.columns,.split{grid-template-columns:minmax(0,1fr)}}
+@media (max-width:760px){.tasks{columns:1}}
+@media (max-width:640px){
+.wrap{padding:0 16px 48px}.top{padding:22px 0 16px}h1{font-size:30px}.lede{font-size:17.5px}.facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:10px 16px}
+.toc{margin-left:-16px;margin-right:-16px;padding-left:16px;padding-right:16px}
+.part{margin-top:40px}.part>h2{font-size:21px}.hero .figure{font-size:38px}.card{padding:15px 16px}.cards,.smalls,.metrics{gap:12px}.figure{font-size:22px}
+.metrics{grid-template-columns:minmax(0,1fr)}.folded{padding:2px 13px 14px}.fold>summary{padding:11px 13px}.fold>summary .nums{margin-left:0}
+.tasks li{grid-template-columns:minmax(0,1fr) 32% 4.2em;gap:12px}
+.stack,.stack tbody,.stack tr,.stack td,.stack th{display:block;width:auto!important}.stack thead{display:none}
+.stack tr{padding:10px 0;border-top:1px solid var(--line)}.stack tbody:first-of-type tr:first-child{border-top:0}
+.stack th,.stack td{border:0!important;padding:3px 16px!important}
+.stack td::before{content:attr(data-label);float:left;color:var(--ink3);font-size:13.5px;min-width:5.4em}
+.stack .group{padding:0}.stack .group th{padding:5px 16px!important}
+.scores td{padding-bottom:8px!important}.cover td{text-align:right}.cover td.wide::before{display:none}.cover td.wide{padding-top:8px!important}
+.state th,.state td{padding-right:6px}.turn{max-width:98%}.passes .axis text{font-size:11px!important}
+.chart.fluid text{font-size:11px}.mini div{flex-wrap:wrap;gap:0 12px}.mini dd{text-align:left}
+}
+@media (max-width:360px){.smalls{grid-template-columns:minmax(0,1fr)}}
+@media print{
+@page{margin:14mm}
+:root{--bg:#fff;--shadow:none}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+body{font-size:11.5px}.wrap{max-width:none;padding:0}.toc,.skip{display:none}.top{padding-top:0}
+.part{margin-top:26px}.card,.panel,.metric,.fold,.turn,.scores tr,.banner{break-inside:avoid}.part>h2,.intro{break-after:avoid}.fold[open]{break-inside:auto}
+.cards{grid-template-columns:minmax(0,1.12fr) minmax(0,1fr)}.metrics{grid-template-columns:repeat(3,minmax(0,1fr))}.tasks{columns:2}.turn .text{max-height:none}
+}`;
