@@ -7,20 +7,18 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Fault, UsageError } from '../../core/faults.js';
 import type { Json, ToolSpec } from '../../core/message.js';
+import { nearestFew } from '../../core/nearest.js';
 import type { ServerSpec, ToolSession } from '../../core/sandbox.js';
-import type { Suite, Task, TaskRef } from '../../core/suite.js';
+import type { Suite, Task } from '../../core/suite.js';
+import { type DeskEntry, deskEntries } from './entries.js';
 import { gradeDesk } from './grade.js';
-import { type DeskTask, drawTask, sha256, systemMessage, taskDigest, templateDigest } from './scene.js';
+import { sha256, systemMessage } from './scene.js';
 import { DONE_MARKER } from './script.js';
 import { connectInline, EFFECTS_TOOL, INIT_TOOL, RESERVED_PREFIX } from './server.js';
-import { TEMPLATES, trainedTemplates } from './templates/all.js';
 import { DOMAINS, type DomainName } from './world/domains.js';
 import { argumentSchema } from './world/tool.js';
 
 export const SUITE_NAME = 'deskbench';
-export const CANDIDATES = 150;
-/** Benchmark tasks of a template that is trained on, and of one that is held out. */
-const BENCHMARK_TASKS = { trained: 3, heldOut: 2 } as const;
 /** Raised by hand whenever a tool answers or changes the tables differently; part of the suite's digest. */
 const WORLD_VERSION = 1;
 /** Generous for a loaded machine: importing the MCP server SDK takes half a CPU-second in a fresh process. */
@@ -28,40 +26,6 @@ const START_TIMEOUT_MS = 30_000;
 const RESERVED_TIMEOUT_MS = 10_000;
 const MAX_AGENT_ACTIONS = 12;
 const MAX_USER_TURNS = 3;
-
-/** A task with the reference that the pipeline knows it by. */
-export interface DeskEntry {
-  readonly ref: TaskRef;
-  readonly task: DeskTask;
-}
-
-/** All tasks in a fixed order: candidates first, templates in turn. */
-export function deskEntries(): readonly DeskEntry[] {
-  const drawn: { task: DeskTask; index: number }[] = [];
-  for (let n = 0; n < CANDIDATES; n++) {
-    const template = trainedTemplates[n % trainedTemplates.length];
-    const index = Math.floor(n / trainedTemplates.length);
-    if (template) drawn.push({ task: drawTask(template, 'train', index), index });
-  }
-  for (const template of TEMPLATES) {
-    const count = trainedTemplates.includes(template) ? BENCHMARK_TASKS.trained : BENCHMARK_TASKS.heldOut;
-    for (let index = 0; index < count; index++)
-      drawn.push({ task: drawTask(template, 'benchmark', index), index });
-  }
-  return drawn.map(({ task, index }) => {
-    const { name, domain } = task.template;
-    const file = task.split === 'train' ? domain : `${domain}_benchmark`;
-    const ref: TaskRef = {
-      id: `${file}:${name}-${String(index + 1).padStart(2, '0')}`,
-      domain,
-      template: name,
-      digest: taskDigest(task),
-      templateDigest: templateDigest(task),
-      split: task.split,
-    };
-    return { ref, task };
-  });
-}
 
 /** Where `npm run build` puts the stdio entry, seen from the built file or from the source. */
 function stdioEntry(): string {
@@ -154,11 +118,7 @@ export function createDeskbench(): Suite {
 }
 
 function unknownTask(id: string, known: readonly string[]): UsageError {
-  const stem = id.replace(/-\d*$/, '');
-  const name = stem.split(':').at(-1) ?? '';
-  const near = known
-    .filter((other) => other.startsWith(stem) || (name !== '' && other.includes(name)))
-    .slice(0, 3);
+  const near = nearestFew(id, known, 3);
   const examples = near.length > 0 ? near : known.slice(0, 3);
   return new UsageError('task', `a task of ${SUITE_NAME}, e.g. ${examples.join(', ')}`, `"${id}"`);
 }

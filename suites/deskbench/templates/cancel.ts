@@ -55,7 +55,7 @@ export const cancel: Template = {
     train: [
       'customer {customer} wants to cancel the {item} .{tell}',
       'please cancel the {item} of customer {customer} .{tell}',
-      'i am customer {customer} . stop the order of the {item} .{tell}',
+      'i am customer {customer} and want to stop the order of the {item} .{tell}',
       'hello , customer {customer} . cancel my {item} please .{tell}',
     ],
     benchmark: [

@@ -33,7 +33,7 @@ export const delay: Template = {
   branches: ['voucher', 'deny', 'cancel_told', 'voucher', 'cancel'],
   wordings: {
     train: [
-      'flight {flight} was late . my booking is {booking} .{tell}',
+      'flight {flight} was late and my booking is {booking} .{tell}',
       'booking {booking} had a problem with flight {flight} .{tell}',
       'hello , i claim for flight {flight} on booking {booking} .{tell}',
       'i claim for booking {booking} . flight {flight} was not good .{tell}',
@@ -72,7 +72,7 @@ export const delayTwo: Template = {
   wordings: {
     train: [],
     benchmark: [
-      'flight {flight} was late . my booking is {booking} and also {second} .',
+      'flight {flight} was late . my booking is {booking} and {second} .',
       'hello , i claim for flight {flight} on booking {booking} and booking {second} .',
     ],
   },

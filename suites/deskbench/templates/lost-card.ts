@@ -23,7 +23,7 @@ export const lostCard: Template = {
   wordings: {
     train: [
       'client {client} lost the {color} card .{renew}',
-      'i am client {client} . my {color} card is gone .{renew}',
+      'i am client {client} and my {color} card is gone .{renew}',
       'hello , i lost the {color} card . client {client} .{renew}',
       'the {color} card of client {client} is gone .{renew}',
     ],
