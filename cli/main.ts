@@ -4,6 +4,7 @@ import { Fault, UsageError } from '../core/faults.js';
 import { EXIT } from './exit.js';
 import { endQuietlyOnClosedPipe, printJson, say } from './output.js';
 import { VERBS, type Verb } from './verbs.js';
+import { programVersion } from './version.js';
 
 const EXAMPLES = `
 Examples:
@@ -30,6 +31,7 @@ export async function main(args: readonly string[]): Promise<number> {
 async function createProgram(args: readonly string[]): Promise<Command> {
   const program = new Command('steadfast')
     .description('Durable reinforcement-learning post-training of tool-using agents.')
+    .version(programVersion(), '--version', 'print the version')
     .addHelpText('after', EXAMPLES)
     .helpCommand('help [verb]', 'options and examples of one verb')
     .configureOutput({ writeErr: (text) => process.stderr.write(text) })

@@ -1,5 +1,7 @@
 /** Every verb of the command: its name, one line, and where it is. A verb's file is loaded only when it is used. */
 import type { Command } from 'commander';
+import { openStack } from './context.js';
+import { programVersion } from './version.js';
 
 export interface Verb {
   readonly name: string;
@@ -10,6 +12,7 @@ export interface Verb {
 }
 
 const STACK = 'The local stack';
+const STAGES = 'Stages of a run';
 
 export const VERBS: readonly Verb[] = [
   {
@@ -29,5 +32,23 @@ export const VERBS: readonly Verb[] = [
     summary: 'say what is missing, with the exact fix',
     group: STACK,
     load: async () => (await import('./doctor.js')).registerDoctor,
+  },
+  {
+    name: 'select',
+    summary: 'choose a training pool from probe rows',
+    group: STAGES,
+    load: async () => {
+      const { registerSelect } = await import('./select.js');
+      return (program) =>
+        registerSelect(program, {
+          programVersion: programVersion(),
+          loadLedger: async () => {
+            const context = openStack();
+            return { ledger: await context.ledger(), close: context.close };
+          },
+          out: (text) => process.stdout.write(text),
+          err: (text) => process.stderr.write(text),
+        });
+    },
   },
 ];

@@ -1,0 +1,91 @@
+/**
+ * What a verb talks to: the ledger, the artifacts, Temporal. Addresses come from the environment when it names both
+ * Temporal and a database (workers elsewhere), else from the running local stack. Everything is opened on first use.
+ */
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import type { ArtifactStore } from '../core/artifacts.js';
+import { UsageError } from '../core/faults.js';
+import type { Ledger, LedgerReads } from '../core/ledger.js';
+import { homeFolder } from '../infra/setup/root.mjs';
+import { readStack, type StackInfo } from '../infra/stack/info.js';
+import { NAMESPACE } from '../temporal.config.js';
+
+export interface StackContext {
+  readonly info: StackInfo;
+  ledger(): Promise<Ledger & LedgerReads>;
+  artifacts(): Promise<ArtifactStore>;
+  temporal(): Promise<Client>;
+  /** Ends every connection that was opened. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Throws `UsageError` when there is no stack, saying how to start one. */
+export function openStack(info: StackInfo = requireStackInfo()): StackContext {
+  const closing: (() => Promise<void>)[] = [];
+  const once = <T>(open: () => Promise<T>): (() => Promise<T>) => {
+    let opened: Promise<T> | undefined;
+    return () => {
+      opened ??= open();
+      return opened;
+    };
+  };
+  return {
+    info,
+    ledger: once(async () => {
+      const { createPool } = await import('../activities/ledger/pool.js');
+      const { createPgLedger } = await import('../activities/ledger/postgres.js');
+      const pool = createPool(info.databaseUrl, { applicationName: 'steadfast', max: 3 });
+      closing.push(() => pool.end());
+      return createPgLedger(pool, { waitMs: 5_000 });
+    }),
+    artifacts: once(async () => {
+      const { createLocalArtifacts } = await import('../activities/artifacts/local.js');
+      return createLocalArtifacts(info.artifacts);
+    }),
+    temporal: once(async () => {
+      const { Client, Connection } = await import('@temporalio/client');
+      const connection = await Connection.connect({ address: info.temporal.address, connectTimeout: '10s' });
+      closing.push(() => connection.close());
+      return new Client({ connection, namespace: info.temporal.namespace });
+    }),
+    async close() {
+      for (const end of closing.splice(0)) await end();
+    },
+  };
+}
+
+/** Runs `work` with an open context and closes it on every path. */
+export async function withStack<T>(work: (context: StackContext) => Promise<T>): Promise<T> {
+  const context = openStack();
+  try {
+    return await work(context);
+  } finally {
+    await context.close();
+  }
+}
+
+function requireStackInfo(): StackInfo {
+  const info = fromEnvironment(process.env) ?? readStack();
+  if (info) return info;
+  throw new UsageError('local stack', 'a running one', 'none', 'Start it with: steadfast up');
+}
+
+function fromEnvironment(env: NodeJS.ProcessEnv): StackInfo | undefined {
+  if (!env.TEMPORAL_ADDRESS || !env.DATABASE_URL) return undefined;
+  const home = homeFolder();
+  return {
+    temporal: {
+      address: env.TEMPORAL_ADDRESS,
+      namespace: env.TEMPORAL_NAMESPACE || NAMESPACE,
+      ui: env.TEMPORAL_UI || '',
+    },
+    databaseUrl: env.DATABASE_URL,
+    trainerUrl: env.STEADFAST_TRAINER_URL ?? '',
+    userUrl: env.STEADFAST_USER_URL ?? '',
+    judgeUrl: env.STEADFAST_JUDGE_URL ?? '',
+    artifacts: env.STEADFAST_ARTIFACTS || join(home, 'artifacts'),
+    home,
+    processes: [],
+  };
+}
