@@ -46,6 +46,10 @@ class Bridge:
                     ("a conversation history", case.history is not None),
                     ("a query formatted with the init result", case.format_query),
                     ("a tool with a direct response", any(t.direct_response for t in case.scenario.tools)),
+                    (
+                        "a fixture that calls tools through the session proxy",
+                        any(f.type.endswith("SessionClientFixture") for f in case.fixtures.values()),
+                    ),
                 )
                 if present
             ]
@@ -67,7 +71,7 @@ class Bridge:
     def _server(self, case: str, server: str, config: dict[str, Any]) -> dict[str, Any]:
         spec = self._spec(case, server)
         expected = None
-        module = server_module(spec["command"])
+        module = server_module(spec["command"], config)
         if module is not None:
             known = self._reference.expected(case, server, module, config)
             expected = {"result_db_hash": known["golden_hash"], "result_db_state": known["golden"]}
@@ -88,7 +92,10 @@ class Bridge:
         with self._lock:
             case = self._catalogue.case(name)
             configs = self._catalogue.config(name)
-            modules = {server: server_module(self._spec(name, server)["command"]) for server in configs}
+            modules = {
+                server: server_module(self._spec(name, server)["command"], config)
+                for server, config in configs.items()
+            }
         for server, module in modules.items():
             if module is not None:
                 known = self._reference.expected(name, server, module, configs[server])

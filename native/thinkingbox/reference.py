@@ -17,9 +17,9 @@ from typing import Any
 ASIDE = ("golden_test_case", "rubrics", "rubrics_yesno")
 
 
-def server_module(command: list[str]) -> ModuleType | None:
+def server_module(command: list[str], config: dict[str, Any]) -> ModuleType | None:
     """The module behind `python -m module`, when it is one whose final state can be worked out aside."""
-    if len(command) != 3 or command[1] != "-m":
+    if len(command) != 3 or command[1] != "-m" or "golden_test_case" not in config:
         return None
     module = importlib.import_module(command[2])
     return module if hasattr(module, "SandboxToolsSystem") else None

@@ -6,18 +6,16 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import { Fault } from '../../core/faults.js';
+import { nativeFile } from './native.js';
 import { type BridgeFailure, type BridgeQuestion, bridgeLine } from './protocol.js';
 
-const SCRIPT = fileURLToPath(new URL('../../native/thinkingbox/bridge.py', import.meta.url));
 /** Kept of standard error, for messages. */
 const LAST_WORDS = 2_000;
 
 export interface BridgeSettings {
   readonly python: string;
-  readonly thinkingboxDir: string;
   readonly dataDir: string;
   /** Environment of Python programs of this checkout. */
   readonly env: Readonly<Record<string, string>>;
@@ -77,9 +75,10 @@ export class Bridge {
         const startClock = (): void => {
           stopClock();
           timer = setTimeout(() => {
-            reject(
-              new Fault('deadline', `the ThinkingBox bridge took longer than ${timeoutMs / 1000} s to ${op}`),
-            );
+            const message = `the ThinkingBox bridge took longer than ${timeoutMs / 1000} s to ${op}`;
+            reject(new Fault('deadline', message));
+            // A Python thread cannot be ended: the whole process is, and what else it did is lost with it.
+            this.lost(child, 'the ThinkingBox bridge was replaced: another request of it did not end');
             child.kill('SIGKILL');
           }, timeoutMs);
         };
@@ -135,7 +134,12 @@ export class Bridge {
   private running(): Child {
     if (this.child) return this.child;
     const { python, dataDir, env } = this.settings;
-    const args = ['-u', SCRIPT, join(dataDir, 'dataset'), join(dataDir, 'servers', 'servers.yaml')];
+    const args = [
+      '-u',
+      nativeFile('bridge.py'),
+      join(dataDir, 'dataset'),
+      join(dataDir, 'servers', 'servers.yaml'),
+    ];
     // A group of its own: Ctrl-C at a terminal is ours to handle, and the end of its stdin ends it.
     const child = spawn(python, args, { env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.child = child;
@@ -145,7 +149,9 @@ export class Bridge {
     });
     // A write to a process that has just died: its end is reported by 'close'.
     child.stdin.on('error', () => undefined);
-    createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', (line) => this.line(line));
+    createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', (line) =>
+      this.line(child, line),
+    );
     child.on('error', (error) => this.lost(child, `cannot start ${python}: ${error.message}`));
     child.on('close', (code, signal) => this.lost(child, `the ThinkingBox bridge ended (${signal ?? code})`));
     return child;
@@ -163,11 +169,11 @@ export class Bridge {
     if (child.stdin.writable) child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  private line(text: string): void {
+  private line(child: Child, text: string): void {
     const read = bridgeLine.safeParse(parse(text));
     if (!read.success) {
       this.words += `\nunreadable line: ${text.slice(0, 200)}`;
-      this.child?.kill('SIGKILL');
+      child.kill('SIGKILL');
       return;
     }
     const line = read.data;

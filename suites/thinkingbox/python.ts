@@ -4,13 +4,13 @@ import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { UsageError } from '../../core/faults.js';
 import { withLock } from './lock.js';
+import { nativeFile } from './native.js';
 
 const run = promisify(execFile);
-const REQUIREMENTS = fileURLToPath(new URL('../../native/thinkingbox/requirements.txt', import.meta.url));
+const REQUIREMENTS = nativeFile('requirements.txt');
 const MARKER = 'steadfast-requirements.sha256';
 const OLDEST = '3.11';
 

@@ -65,7 +65,7 @@ export async function createThinkingBox(options: ThinkingBoxOptions): Promise<Th
   const names = options.cases ?? benchmark;
   refuseRepeated(names);
   const env = pythonEnvironment(python, { thinkingboxDir: framework.dir, dataDir: data.dir });
-  const bridge = new Bridge({ python, thinkingboxDir: framework.dir, dataDir: data.dir, env });
+  const bridge = new Bridge({ python, dataDir: data.dir, env });
   try {
     // Benchmark cases are read too: a case that shares its start state and solution with one of them is one.
     const all = await open(bridge, [...new Set([...names, ...benchmark])]);

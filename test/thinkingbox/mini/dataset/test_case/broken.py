@@ -1,0 +1,4 @@
+def test_broken(x, judge)
+    """!
+    scenario: shelf
+    """

@@ -1,0 +1,9 @@
+"""!
+scenario: shelf
+"""
+
+
+def test_misspelt(x, judge):
+    """!
+    querry: Hello
+    """
