@@ -4,7 +4,7 @@
  * quotes with escapes where an id holds control or non-ASCII characters.
  */
 
-/** Plain text that YAML 1.1 reads as something other than a string. */
+/** Plain text that YAML reads as something other than a string. */
 const OTHER_TYPES = [
   /^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/,
   /^(?:~|null|Null|NULL|)$/,
@@ -13,6 +13,9 @@ const OTHER_TYPES = [
   /^\d\d\d\d-\d\d-\d\d$/,
   /^\d\d\d\d-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?$/,
   /^(?:<<|=)$/,
+  // Numbers of YAML 1.2 only; PyYAML writes these plain, and most other readers would read a number.
+  /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/,
+  /^0o[0-7]+$/,
 ];
 
 /** Characters that may not begin a plain scalar, and character pairs that end one. */
