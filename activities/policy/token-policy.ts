@@ -1,0 +1,127 @@
+/**
+ * The trainable policy: token ids in, token ids and log-probabilities out.
+ *
+ * The buffer is the truth. Each turn appends a delta of prompt ids, sends the whole buffer, and appends exactly what
+ * came back; nothing that was sampled is ever tokenised again.
+ */
+import type { CompletionCreateParamsNonStreaming } from 'openai/resources/completions';
+import { Fault } from '../../core/faults.js';
+import { type OutputFormat, type Problem, problemText } from '../../core/interpret/format.js';
+import type { Message } from '../../core/message.js';
+import type { Policy, PolicyRequest, PolicySession, PolicyTurn } from '../../core/policy.js';
+import type { Renderer } from '../../core/render/renderer.js';
+import { seedOf } from '../../core/seed.js';
+import { type Completion, readCompletion } from './completion.js';
+import { type Endpoint, openAi } from './endpoint.js';
+import { request } from './retry.js';
+import { TokenBuffer } from './token-buffer.js';
+
+export interface TokenPolicyOptions {
+  /** `model` is the weight version that every turn must come from. */
+  readonly endpoint: Endpoint;
+  readonly renderer: Renderer;
+  readonly format: OutputFormat;
+}
+
+/** What vLLM adds to the request of the completions API. */
+type TokenRequest = CompletionCreateParamsNonStreaming & {
+  readonly top_k: number;
+  readonly stop_token_ids: readonly number[];
+  readonly return_token_ids: true;
+};
+
+export function createTokenPolicy(options: TokenPolicyOptions): Policy {
+  return { kind: 'token', begin: async (begin) => new TokenSession(options, begin) };
+}
+
+class TokenSession implements PolicySession {
+  private readonly buffer = new TokenBuffer();
+  private turns = 0;
+  private calls = 0;
+  /** Whether the last sampled token ended the turn; a turn that was cut off is ended by the next delta. */
+  private ended = true;
+
+  constructor(
+    private readonly options: TokenPolicyOptions,
+    private readonly begin: PolicyRequest,
+  ) {}
+
+  async turn(
+    observations: readonly Message[],
+    limits: { readonly maxTokens: number; readonly signal: AbortSignal },
+  ): Promise<PolicyTurn> {
+    this.buffer.append(this.turns === 0 ? this.firstPrompt(observations) : this.delta(observations));
+    const promptTokens = this.buffer.length;
+    const completion = await this.complete(limits);
+    this.turns += 1;
+    this.buffer.appendSampled(completion);
+    const { renderer, format } = this.options;
+    const ids = Array.from(completion.ids);
+    this.ended = renderer.stopIds.includes(ids.at(-1) ?? -1);
+    const raw = renderer.tokens.decode(ids);
+    const read = format.interpret(raw, this.begin.tools);
+    const first = this.calls;
+    const toolCalls = read.calls.map((call) => ({ id: `c${this.calls++}`, ...call }));
+    const refused = new Map(
+      read.problems
+        .filter((problem) => problem.kind === 'integer_range')
+        .map((problem) => [`c${first + problem.call}`, problemText(problem)]),
+    );
+    return {
+      message: { role: 'assistant', reasoning: read.reasoning, content: read.content, toolCalls },
+      finishReason: completion.finishReason,
+      problems: read.problems.map((problem: Problem) => problemText(problem)),
+      ...(refused.size > 0 ? { refused } : {}),
+      raw,
+      promptTokens,
+      sampledTokens: ids.length,
+      weightVersion: completion.weightVersion,
+    };
+  }
+
+  tokens() {
+    return this.buffer.tokens();
+  }
+
+  private firstPrompt(messages: readonly Message[]): number[] {
+    const { systemMessages, tools, maxPromptTokens } = this.begin;
+    const ids = this.options.renderer.first({ systemMessages, tools, messages });
+    if (ids.length > maxPromptTokens) {
+      const message = `the first prompt has ${ids.length} tokens, allowed are ${maxPromptTokens}`;
+      throw new Fault('policy', message, { code: 'prompt_too_long', retry: false });
+    }
+    return ids;
+  }
+
+  private delta(observations: readonly Message[]): number[] {
+    return this.options.renderer.delta(observations, this.ended);
+  }
+
+  private async complete(limits: { maxTokens: number; signal: AbortSignal }): Promise<Completion> {
+    const { endpoint, renderer } = this.options;
+    const { sampling, seed } = this.begin;
+    const body: TokenRequest = {
+      model: endpoint.model,
+      prompt: this.buffer.prompt(),
+      max_tokens: limits.maxTokens,
+      temperature: sampling.temperature,
+      top_k: sampling.topK,
+      top_p: sampling.topP,
+      seed: wireSeed(seedOf(seed, this.turns)),
+      stop_token_ids: renderer.stopIds,
+      logprobs: 0,
+      return_token_ids: true,
+    };
+    const { signal } = limits;
+    const reply = await request(endpoint, signal, () =>
+      openAi(endpoint).completions.create(body, { signal }),
+    );
+    return readCompletion(endpoint, reply, endpoint.model);
+  }
+}
+
+/** 63 bits do not fit a JavaScript number: the seed travels as a decimal string, which servers read as an integer. */
+function wireSeed(seed: string): number {
+  const value = Number(seed);
+  return Number.isSafeInteger(value) ? value : (seed as unknown as number);
+}

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type BatchEpisode, encodeBatch } from '../../core/batch.js';
+import { decodeTensors, encodeTensors, tensor } from '../../core/safetensors.js';
+import { decodeTokens, encodeTokens } from '../../core/tokens.js';
+
+function episode(key: string, length: number, advantage = 0.5): BatchEpisode {
+  return {
+    key,
+    advantage,
+    ids: Int32Array.from({ length }, (_, i) => i + length),
+    sampled: Uint8Array.from({ length }, (_, i) => i % 2),
+    logprobs: Float32Array.from({ length }, (_, i) => -i / 3),
+  };
+}
+
+test('a token record survives, at any alignment', () => {
+  fc.assert(
+    fc.property(fc.nat(40), fc.nat(9), (length, shift) => {
+      const { ids, sampled, logprobs } = episode('k', length);
+      const bytes = encodeTokens({ ids, sampled, logprobs });
+      const moved = new Uint8Array(bytes.length + shift);
+      moved.set(bytes, shift);
+      expect(decodeTokens(moved.subarray(shift))).toEqual({ ids, sampled, logprobs });
+    }),
+  );
+});
+
+test('a batch is sorted by key, and its bytes do not depend on the order given', () => {
+  const episodes = [episode('b', 3, -1), episode('a', 2, 1)];
+  const batch = { run: 'train/r', step: 7, weightVersion: 'sha256:w' };
+  const bytes = encodeBatch({ ...batch, episodes });
+  expect(encodeBatch({ ...batch, episodes: episodes.toReversed() })).toEqual(bytes);
+  const file = decodeTensors(bytes);
+  expect(file.metadata).toEqual({
+    format: '1',
+    run: 'train/r',
+    step: '7',
+    keys: '["a","b"]',
+    weightVersion: 'sha256:w',
+  });
+  expect(tensor(file, 'lengths', 'I32')).toEqual(Int32Array.of(2, 3));
+  expect(tensor(file, 'advantages', 'F32')).toEqual(Float32Array.of(1, -1));
+  expect(tensor(file, 'ids', 'I32')).toEqual(Int32Array.of(2, 3, 3, 4, 5));
+});
+
+test('a key that occurs twice is refused', () => {
+  const episodes = [episode('a', 1), episode('a', 2)];
+  expect(() => encodeBatch({ run: 'r', step: 1, weightVersion: 'w', episodes })).toThrow('a twice');
+});
+
+test('damaged files are named as such', () => {
+  const good = encodeTensors({ tensors: new Map([['ids', Int32Array.of(1, 2)]]), metadata: {} });
+  for (const bad of [
+    good.slice(0, 4),
+    good.slice(0, -1),
+    Uint8Array.from(good, (b, i) => (i === 9 ? 0 : b)),
+  ]) {
+    expect(() => decodeTensors(bad)).toThrow(/safetensors/);
+  }
+  expect(() => tensor(decodeTensors(good), 'ids', 'F32')).toThrow('expected F32, found I32');
+  expect(() => decodeTokens(good)).toThrow('sampled');
+});
