@@ -34,9 +34,9 @@ export function points(difference: number): string {
 }
 
 /** `12.0–24.5 %`, or nothing where no interval is defined. */
-export function interval(estimate: Estimate): string {
+export function interval(estimate: Estimate, decimals = 1): string {
   if (estimate.low === null || estimate.high === null) return '';
-  return `${(estimate.low * 100).toFixed(1)}–${(estimate.high * 100).toFixed(1)}${NARROW}%`;
+  return `${(estimate.low * 100).toFixed(decimals)}–${(estimate.high * 100).toFixed(decimals)}${NARROW}%`;
 }
 
 /** Three significant digits without exponents for everyday sizes: `0.0123`, `4.56`, `1,230`. */
@@ -65,11 +65,10 @@ export function dollars(value: number): string {
     return signed(value, `$${count(Number(whole))}.${cents}`);
   }
   if (Math.abs(value) < 1e-6) return 'under $0.000001';
-  return signed(value, `$${Number(Math.abs(value).toPrecision(3)).toFixed(dollarDecimals(Math.abs(value)))}`);
-}
-
-function dollarDecimals(size: number): number {
-  return Math.min(8, 2 - Math.floor(Math.log10(size)));
+  const size = Math.abs(value);
+  const decimals = Math.min(8, 2 - Math.floor(Math.log10(size)));
+  // Trailing zeros beyond the cents say nothing: $0.10, not $0.100.
+  return signed(value, `$${size.toFixed(decimals).replace(/^(0\.\d\d\d*?)0+$/, '$1')}`);
 }
 
 /** `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 03 min`, `3 d 4 h`. */

@@ -1,6 +1,6 @@
 /** The band histogram as an SVG file of its own, for `select` and for documents. Colours for light and dark built in. */
 import type { BandReport } from '../../core/report-data.js';
-import { bandRange, twoLines } from './charts/bands.js';
+import { bandRange } from './charts/bands.js';
 import { count } from './format.js';
 import { escapeHtml } from './html.js';
 
@@ -23,8 +23,10 @@ export function bandHistogramSvg(bands: readonly BandReport[], title: string): s
     const height = ((FLOOR - TOP - 24) * band.tasks) / most;
     const text = (y: number, content: string, name = ''): string =>
       `<text${name ? ` class="${name}"` : ''} x="${centre.toFixed(1)}" y="${y}" text-anchor="middle">${escapeHtml(content)}</text>`;
-    const [first, second] = twoLines(band.name);
-    return `<rect class="${band.retained ? 'kept' : 'out'}" x="${(centre - width * 0.36).toFixed(1)}" y="${(FLOOR - height).toFixed(1)}" width="${(width * 0.72).toFixed(1)}" height="${height.toFixed(1)}" rx="3"/>${text(Math.round(FLOOR - height - 8), count(band.tasks), 'value')}${text(FLOOR + 20, first || second)}${first ? text(FLOOR + 37, second) : ''}${text(FLOOR + 57, `${bandRange(band)}${band.retained ? ' · retained' : ''}`)}`;
+    const words = band.name.split(' ');
+    const last = words.pop() ?? '';
+    const first = words.join(' ');
+    return `<rect class="${band.retained ? 'kept' : 'out'}" x="${(centre - width * 0.36).toFixed(1)}" y="${(FLOOR - height).toFixed(1)}" width="${(width * 0.72).toFixed(1)}" height="${height.toFixed(1)}" rx="3"/>${text(Math.round(FLOOR - height - 8), count(band.tasks), 'value')}${text(FLOOR + 20, first || last)}${first ? text(FLOOR + 37, last) : ''}${text(FLOOR + 57, `${bandRange(band)}${band.retained ? ' · retained' : ''}`)}`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="t"><title id="t">${escapeHtml(title)}</title><style>${STYLE}</style><rect class="ground" width="${WIDTH}" height="${HEIGHT}"/><text class="title" x="20" y="32">${escapeHtml(title)}</text>${columns.join('')}<line class="base" x1="20" x2="${WIDTH - 20}" y1="${FLOOR}" y2="${FLOOR}"/></svg>\n`;
 }

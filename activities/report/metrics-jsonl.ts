@@ -2,22 +2,25 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Fault } from '../../core/faults.js';
-import type { Ledger, StepRow } from '../../core/ledger.js';
+import type { Ledger, OperationRow, StepRow } from '../../core/ledger.js';
 import { STEP_METRICS, type StepMetric } from '../../core/step-metrics.js';
+import { stepValues } from './step-values.js';
 
 /** A step counts as recorded once nothing of it can change any more. */
 const FINAL: readonly StepRow['state'][] = ['done', 'skipped', 'failed'];
 
 /**
  * JSON Lines: `run`, `step`, `state`, digests and cause, then every metric of `core/step-metrics.ts` in its order
- * (null where it was not measured), then metrics that the table does not know. Ends in a line feed, or is empty.
+ * (null where it was not measured; the trainer's report fills in what the row lacks), then metrics that the table does not know. Ends in a line feed, or is empty.
  */
-export function metricsJsonl(steps: readonly StepRow[]): string {
+export function metricsJsonl(steps: readonly StepRow[], operations: readonly OperationRow[] = []): string {
   const known = Object.keys(STEP_METRICS) as StepMetric[];
   return [...steps]
     .filter((step) => FINAL.includes(step.state))
     .sort((a, b) => a.step - b.step)
-    .map(({ run, step, state, cause, baseDigest, weightDigest, batchDigest, metrics }) => {
+    .map((row) => {
+      const { run, step, state, cause, baseDigest, weightDigest, batchDigest } = row;
+      const metrics = stepValues(row, operations);
       const ordered = Object.fromEntries(known.map((name) => [name, metrics[name] ?? null]));
       return `${JSON.stringify({ run, step, state, cause, baseDigest, weightDigest, batchDigest, ...ordered, ...metrics })}\n`;
     })
@@ -32,7 +35,7 @@ export function reportPath(reports: string, campaign: string, file: string): str
 /** Writes `<reports>/<run>/metrics.jsonl` and returns its path. Throws `Fault('artifacts')`, naming the path. */
 export async function writeMetricsFile(ledger: Ledger, run: string, reports: string): Promise<string> {
   const path = reportPath(reports, run, 'metrics.jsonl');
-  await replaceFile(path, metricsJsonl(await ledger.steps(run)));
+  await replaceFile(path, metricsJsonl(await ledger.steps(run), await ledger.operations(run)));
   return path;
 }
 
@@ -50,6 +53,8 @@ export async function replaceFile(path: string, text: string): Promise<void> {
     }
     await rename(temporary, path);
   } catch (error) {
-    throw new Fault('artifacts', `${path}: cannot be written (${(error as Error).message})`, { cause: error });
+    throw new Fault('artifacts', `${path}: cannot be written (${(error as Error).message})`, {
+      cause: error,
+    });
   }
 }

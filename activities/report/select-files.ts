@@ -1,5 +1,6 @@
 /** The files of a selection: rows and exclusions read, outputs written so that a manifest always fits what lies beside it. */
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
@@ -80,8 +81,11 @@ const OUTPUT_NAMES = [
   'manifest.json',
 ];
 
+/** Content of one output: text, or a function that gives its parts, for what is too large to hold. */
+export type OutputDocument = string | (() => Iterable<string>);
+
 /**
- * Writes the documents (file name → text) and the manifest, which gets their SHA-256 as `output_sha256`.
+ * Writes the documents (by file name) and the manifest, which gets their SHA-256 as `output_sha256`.
  *
  * An output that lies there already with other content, or that belongs to another mode, is refused with `UsageError`
  * and replaced only with `force`. The old manifest goes first and the new one comes last: what a crash leaves behind
@@ -89,19 +93,19 @@ const OUTPUT_NAMES = [
  */
 export async function writeSelection(
   folder: string,
-  documents: Readonly<Record<string, string>>,
+  documents: Readonly<Record<string, OutputDocument>>,
   manifest: Readonly<Record<string, unknown>>,
   force: boolean,
 ): Promise<void> {
-  const hashes = Object.entries(documents).map(([name, text]) => [name, sha256Of(text)] as const);
-  const manifestText = `${sortedJson({ ...manifest, output_sha256: Object.fromEntries(hashes) })}\n`;
-  const all: Readonly<Record<string, string>> = { ...documents, 'manifest.json': manifestText };
+  const hashes = Object.fromEntries(Object.entries(documents).map(([name, text]) => [name, sha256Of(text)]));
+  const manifestText = `${sortedJson({ ...manifest, output_sha256: hashes })}\n`;
+  const all = { ...documents, 'manifest.json': manifestText };
+  const wanted: Readonly<Record<string, string>> = { ...hashes, 'manifest.json': sha256Of(manifestText) };
   await mkdir(folder, { recursive: true });
   const present = (await readdir(folder)).filter((name) => OUTPUT_NAMES.includes(name));
   const foreign: string[] = [];
   for (const name of present) {
-    const text = all[name];
-    if (text === undefined || (await readFile(join(folder, name), 'utf8')) !== text) foreign.push(name);
+    if ((await fileSha256(join(folder, name))) !== wanted[name]) foreign.push(name);
   }
   if (foreign.length === 0 && present.length === Object.keys(all).length) return;
   if (foreign.length > 0 && !force) {
@@ -117,11 +121,11 @@ export async function writeSelection(
   for (const [name, text] of Object.entries(all)) await writeDurably(folder, name, text);
 }
 
-async function writeDurably(folder: string, name: string, text: string): Promise<void> {
+async function writeDurably(folder: string, name: string, text: OutputDocument): Promise<void> {
   const temporary = join(folder, `.${name}.${process.pid}.tmp`);
   const file = await open(temporary, 'w');
   try {
-    await file.writeFile(text);
+    for (const block of blocks(text)) await file.writeFile(block);
     await file.sync();
   } finally {
     await file.close();
@@ -170,6 +174,26 @@ function parseYaml(text: string, file: string): unknown {
   return document.toJS();
 }
 
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function sha256Of(document: OutputDocument): string {
+  const hash = createHash('sha256');
+  for (const block of blocks(document)) hash.update(block);
+  return hash.digest('hex');
+}
+
+/** The document in blocks of about a megabyte, so that a million short parts are not a million writes. */
+function* blocks(document: OutputDocument): Generator<string> {
+  let block = '';
+  for (const part of typeof document === 'string' ? [document] : document()) {
+    block += part;
+    if (block.length < 1 << 20) continue;
+    yield block;
+    block = '';
+  }
+  if (block !== '') yield block;
+}
+
+async function fileSha256(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) hash.update(chunk);
+  return hash.digest('hex');
 }

@@ -4,16 +4,9 @@ import { count, plural } from '../format.js';
 import { type Html, html } from '../html.js';
 import { fluidSvg, pct } from './frame.js';
 
-const HEIGHT = 236;
+const HEIGHT = 252;
 const TOP = 24;
 const FLOOR = 172;
-
-/** `infrequently solved` on two lines, `nearly always solved` on two lines: at most 12 characters each. */
-export function twoLines(name: string): readonly [string, string] {
-  const words = name.split(' ');
-  const last = words.pop() ?? '';
-  return [words.join(' '), last];
-}
 
 export function bandRange(band: BandReport): string {
   return `${band.low.toFixed(2)}–${band.high.toFixed(2)}`;
@@ -22,9 +15,9 @@ export function bandRange(band: BandReport): string {
 function column(id: string, band: BandReport, index: number, columns: number, most: number): Html {
   const centre = (index + 0.5) / columns;
   const height = most > 0 ? ((FLOOR - TOP) * band.tasks) / most : 0;
-  const [first, second] = twoLines(band.name);
+  const words = band.name.split(' ');
   const text = `${band.name} (${bandRange(band)}): ${plural(band.tasks, 'candidate')}, ${band.retained ? 'retained' : 'left out'}`;
-  return html`<g class="${band.retained ? 'band retained' : 'band'}"><title>${text}</title><rect x="${pct(centre - 0.38 / columns)}" y="${FLOOR - Math.max(height, band.tasks > 0 ? 2 : 0)}" width="${pct(0.76 / columns)}" height="${Math.max(height, band.tasks > 0 ? 2 : 0)}" rx="3"${!band.retained && html` fill="url(#${id}-hatch)"`}/><text class="value" x="${pct(centre)}" y="${FLOOR - height - 7}" text-anchor="middle">${count(band.tasks)}</text><text class="name" x="${pct(centre)}" y="${FLOOR + 18}" text-anchor="middle">${first || second}</text><text class="name" x="${pct(centre)}" y="${FLOOR + 33}" text-anchor="middle">${first ? second : ''}</text><text class="range" x="${pct(centre)}" y="${FLOOR + 51}" text-anchor="middle">${bandRange(band)}</text></g>`;
+  return html`<g class="${band.retained ? 'band retained' : 'band'}"><title>${text}</title><rect x="${pct(centre - 0.38 / columns)}" y="${FLOOR - Math.max(height, band.tasks > 0 ? 2 : 0)}" width="${pct(0.76 / columns)}" height="${Math.max(height, band.tasks > 0 ? 2 : 0)}" rx="3"${!band.retained && html` fill="url(#${id}-hatch)"`}/><text class="value" x="${pct(centre)}" y="${FLOOR - height - 7}" text-anchor="middle">${count(band.tasks)}</text>${words.map((word, line) => html`<text class="name" x="${pct(centre)}" y="${FLOOR + 18 + 15 * line}" text-anchor="middle">${word}</text>`)}<text class="range" x="${pct(centre)}" y="${FLOOR + 68}" text-anchor="middle">${bandRange(band)}</text></g>`;
 }
 
 export function bandChart(id: string, bands: readonly BandReport[]): Html {

@@ -2,6 +2,9 @@
 import type { TaskScore } from '../../../core/report-data.js';
 import { type Html, html } from '../html.js';
 
+/** Columns to rows of a grid. */
+const WIDE = 2;
+
 /** 0 (none passed) to 4 (nearly all), 5 (all). */
 export function shade(task: Pick<TaskScore, 'passed' | 'attempts'>): number {
   if (task.attempts === 0 || task.passed === 0) return 0;
@@ -11,7 +14,8 @@ export function shade(task: Pick<TaskScore, 'passed' | 'attempts'>): number {
 
 export function taskGrid(label: string, tasks: readonly TaskScore[], order: readonly string[]): Html {
   const byId = new Map(tasks.map((task) => [task.taskId, task]));
-  return html`<div class="${order.length > 120 ? 'grid-tasks small' : 'grid-tasks'}" role="img" aria-label="${label}">${order.map(
+  const columns = Math.max(6, Math.ceil(Math.sqrt(order.length * WIDE)));
+  return html`<div class="${order.length > 120 ? 'grid-tasks small' : 'grid-tasks'}" style="${`--cols:${columns};--phone:${Math.ceil(columns * 1.6)}`}" role="img" aria-label="${label}">${order.map(
     (id) => {
       const task = byId.get(id);
       if (!task) return html`<i class="g absent" title="${id}: not evaluated"></i>`;

@@ -2,6 +2,7 @@
 import { scaleLinear } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { type Html, html } from '../html.js';
+import { stepTicks } from './axis.js';
 import { type Margin, px, scalingSvg } from './frame.js';
 
 export interface SeriesPoint {
@@ -20,6 +21,8 @@ export interface SeriesOptions {
   /** Whether an axis from the data starts at 0. */
   readonly fromZero: boolean;
   readonly format: (value: number) => string;
+  /** Label of one tick among the others. */
+  readonly tick: (value: number, all: readonly number[]) => string;
 }
 
 const SIZE = { width: 320, height: 148 };
@@ -39,17 +42,6 @@ function valueDomain(values: readonly number[], options: SeriesOptions): readonl
   if (high > low) return [low - (high - low) * 0.15, high + (high - low) * 0.15];
   const slack = Math.abs(high) * 0.2 || 1;
   return [low - slack, high + slack];
-}
-
-/** Whole steps for the axis: first, last and a few round ones between. */
-export function stepTicks(first: number, last: number): readonly number[] {
-  const between = scaleLinear().domain([first, last]).ticks(5).filter(Number.isInteger);
-  const gap = (last - first) * 0.12;
-  return [
-    first,
-    ...between.filter((tick) => tick > first + gap && tick < last - gap),
-    ...(last > first ? [last] : []),
-  ];
 }
 
 export function seriesChart(points: readonly SeriesPoint[], options: SeriesOptions): Html {
@@ -93,7 +85,7 @@ export function seriesChart(points: readonly SeriesPoint[], options: SeriesOptio
     SIZE,
     html`<g class="axis">${ticks.map(
       (tick) =>
-        html`<line class="grid" x1="${MARGIN.left}" x2="${SIZE.width - MARGIN.right}" y1="${px(y(tick))}" y2="${px(y(tick))}"/><text x="${MARGIN.left - 7}" y="${px(y(tick) + 3.5)}" text-anchor="end">${options.format(tick)}</text>`,
+        html`<line class="grid" x1="${MARGIN.left}" x2="${SIZE.width - MARGIN.right}" y1="${px(y(tick))}" y2="${px(y(tick))}"/><text x="${MARGIN.left - 7}" y="${px(y(tick) + 3.5)}" text-anchor="end">${options.tick(tick, ticks)}</text>`,
     )}${stepTicks(first, last).map(
       (step) => html`<text x="${px(x(step))}" y="${SIZE.height - 6}" text-anchor="middle">${step}</text>`,
     )}</g>${bars ? barMarks(present, x, y, floor, describe) : lineMarks(points, present, x, y, floor, describe)}`,

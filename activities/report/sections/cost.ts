@@ -1,6 +1,6 @@
 /** What success costs under the price table: per successful attempt, and per task that can be depended on. */
 import type { EvaluationReport, ReportData } from '../../../core/report-data.js';
-import { count, dollars, kOfK, number } from '../format.js';
+import { count, dollars, kOfK, number, percent } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { plainTable, section } from './section.js';
 
@@ -10,10 +10,18 @@ function money(value: number | null | undefined): string {
   return value === null || value === undefined ? NONE : dollars(value);
 }
 
+/** `−36 %`, or `3.1× less` once it is half or double. */
 function change(before: number | null | undefined, after: number | null | undefined): string {
   if (!before || after === null || after === undefined) return '–';
   const ratio = after / before;
-  return ratio < 1 ? `${number(1 / ratio)}× cheaper` : ratio > 1 ? `${number(ratio)}× dearer` : 'the same';
+  if (ratio <= 0.5 && after > 0) return `${number(1 / ratio)}× less`;
+  if (ratio >= 2) return `${number(ratio)}× more`;
+  return `${ratio > 1 ? '+' : ''}${percent(ratio - 1)}`;
+}
+
+/** `+219`, `−3`, `0`. */
+function moved(before: number, after: number): string {
+  return `${after > before ? '+' : ''}${count(after - before)}`;
 }
 
 export function costSection(data: ReportData): Html {
@@ -43,16 +51,12 @@ export function costSection(data: ReportData): Html {
         row(
           'Prompt tokens',
           (each) => count(each.usage.policyPromptTokens),
-          change(first?.usage.policyPromptTokens, last.usage.policyPromptTokens)
-            .replace('cheaper', 'fewer')
-            .replace('dearer', 'more'),
+          change(first?.usage.policyPromptTokens, last.usage.policyPromptTokens),
         ),
         row(
           'Sampled tokens',
           (each) => count(each.usage.policySampledTokens),
-          change(first?.usage.policySampledTokens, last.usage.policySampledTokens)
-            .replace('cheaper', 'fewer')
-            .replace('dearer', 'more'),
+          change(first?.usage.policySampledTokens, last.usage.policySampledTokens),
         ),
         row(
           'Cost of the evaluation',
@@ -62,7 +66,7 @@ export function costSection(data: ReportData): Html {
         row(
           'Successful attempts',
           (each) => count(passed(each)),
-          first ? `+${count(passed(last) - passed(first))}`.replace('+−', '−') : '',
+          first ? moved(passed(first), passed(last)) : '',
         ),
         row(
           'Cost per successful attempt',
@@ -72,7 +76,7 @@ export function costSection(data: ReportData): Html {
         row(
           `Tasks at ${kOfK(last.k)}`,
           (each) => count(dependable(each)),
-          first ? `+${count(dependable(last) - dependable(first))}`.replace('+−', '−') : '',
+          first ? moved(dependable(first), dependable(last)) : '',
         ),
         row(
           'Cost per dependable task',

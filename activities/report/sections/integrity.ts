@@ -42,11 +42,10 @@ function faultsTable(stages: readonly Stage[]): Part {
   if (kinds.length === 0) return html`<p class="quiet">No try was lost to a system error.</p>`;
   return plainTable(
     'Tries lost to system errors, by kind',
-    ['Tries lost', ...stages.map((stage) => stage.name), 'what it means'],
+    ['Tries lost to system errors', ...stages.map((stage) => stage.name)],
     kinds.map((kind) => [
-      kind,
+      html`${kind}<small>${FAULT_KINDS[kind]}</small>`,
       ...stages.map((stage) => count(stage.coverage.faults[kind] ?? 0)),
-      FAULT_KINDS[kind],
     ]),
   );
 }
@@ -61,14 +60,13 @@ function endings(data: ReportData): Part {
     'How the conversations ended',
     plainTable(
       'Terminations',
-      ['Ending', ...evaluations.map((each) => each.label), 'what it means'],
+      ['Ending', ...evaluations.map((each) => each.label)],
       kinds.map((kind) => [
-        kind,
+        html`${kind}<small>${TERMINATIONS[kind]}</small>`,
         ...evaluations.map((each) => {
           const value = each.terminations[kind] ?? 0;
           return `${count(value)} (${percent(each.coverage.clean > 0 ? value / each.coverage.clean : 0)})`;
         }),
-        TERMINATIONS[kind],
       ]),
     ),
   );

@@ -5,11 +5,22 @@ import { interval, kOfK, percent, plural } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { section } from './section.js';
 
-type Pick = (line: ScoreLine) => Estimate;
+const TITLES: Readonly<Record<string, string>> = {
+  all: 'All tasks',
+  'templates trained on': 'Templates trained on',
+  'templates never trained on': 'Templates never trained on',
+};
+
+/** How a line of the score table is named for readers; domains keep their own names. */
+export function lineTitle(line: Pick<ScoreLine, 'label' | 'kind'>): string {
+  return line.kind === 'domain' ? line.label : (TITLES[line.label] ?? line.label);
+}
+
+type Measure = (line: ScoreLine) => Estimate;
 
 interface Column {
   readonly title: string;
-  readonly pick: Pick;
+  readonly pick: Measure;
 }
 
 function columns(k: number): readonly Column[] {
@@ -26,7 +37,7 @@ function cell(column: Column, before: ScoreLine | null, after: ScoreLine | null)
   const shown = to ?? from;
   if (!shown) return html`<td data-label="${column.title}">–</td>`;
   const label = `${column.title} ${from && to ? `${percent(from.value)} before (${interval(from)}), ${percent(to.value)} after (${interval(to)})` : `${percent(shown.value)} (${interval(shown)})`}`;
-  return html`<td data-label="${column.title}"><span class="pair">${from && to && html`<span class="from">${percent(from.value)}</span><span class="arrow">→</span>`}<b>${percent(shown.value)}</b></span>${intervals(from, to, label)}</td>`;
+  return html`<td data-label="${column.title}"><span class="pair">${from && to && html`<span class="from">${percent(from.value)}</span><span class="arrow">→</span>`}<b>${percent(shown.value)}</b><small>${shown.low !== shown.high && interval(shown, 0)}</small></span>${intervals(from, to, label)}</td>`;
 }
 
 /** Lines of both tables by kind and label, in the order of the later one. */
@@ -59,7 +70,7 @@ export function scoreTable(before: EvaluationReport | null, after: EvaluationRep
     return html`<tbody class="${kind}">${heading && html`<tr class="group"><th colspan="${cols.length + 1}" scope="rowgroup">${heading}</th></tr>`}${rows.map(
       (row) => {
         const line = (row.after ?? row.before) as ScoreLine;
-        return html`<tr><th scope="row">${line.label}<small>${plural(line.tasks, 'task')}${
+        return html`<tr><th scope="row">${lineTitle(line)}<small>${plural(line.tasks, 'task')}${
           row.before && row.after
             ? html`, <span class="nowrap">${row.before.dependable} → ${row.after.dependable} at ${kOfK(k)}</span>`
             : html`, <span class="nowrap">${line.dependable} at ${kOfK(k)}</span>`

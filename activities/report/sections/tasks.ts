@@ -24,7 +24,15 @@ function line(
   const [from, to] = [share(before), share(after)];
   const text = `${id}: ${before && after ? `${before.passed} then ${after.passed}` : task.passed} of ${task.attempts}`;
   const mark = paired?.gained.includes(id) ? 'gained' : paired?.lost.includes(id) ? 'lost' : '';
-  return html`<li class="${mark}"><span class="name" title="${id}"><span>${id}</span>${task.templateTrained === false && html`<abbr title="template never trained on">new</abbr>`}${mark !== '' && html`<em class="${mark}">${mark}</em>`}</span><span class="cell">${dumbbell(from, to, text)}</span><span class="nums">${before && after ? html`<span class="from">${before.passed}</span> → <b>${after.passed}</b>` : html`<b>${task.passed}</b>`}</span></li>`;
+  return html`<li class="${mark}"><span class="name" title="${id}">${shortened(id)}${task.templateTrained === false && html`<abbr title="template never trained on">new</abbr>`}${mark !== '' && html`<em class="${mark}">${mark}</em>`}</span><span class="cell">${dumbbell(from, to, text)}</span><span class="nums">${before && after ? html`<span class="from">${before.passed}</span> → <b>${after.passed}</b>` : html`<b>${task.passed}</b>`}</span></li>`;
+}
+
+/** `file:name` with a file part that may shrink: names differ at their end. */
+function shortened(id: string): Html {
+  const colon = id.indexOf(':');
+  return colon < 0
+    ? html`<span class="leaf">${id}</span>`
+    : html`<span class="file">${id.slice(0, colon + 1)}</span><span class="leaf">${id.slice(colon + 1)}</span>`;
 }
 
 function named(title: string, ids: readonly string[], kind: string): Part {

@@ -3,8 +3,9 @@ import type { StepReport, TrainingReport } from '../../../core/report-data.js';
 import { type MetricSpec, STEP_METRICS, STEP_STAGES, type StepMetric } from '../../../core/step-metrics.js';
 import { seriesChart } from '../charts/series.js';
 import { stackedSeconds } from '../charts/stacked.js';
-import { count, duration, number, percent, plural, shortDigest } from '../format.js';
+import { count, duration, percent, plural, shortDigest } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
+import { metricText, tickText } from '../metric-text.js';
 import { fold, plainTable, section } from './section.js';
 
 interface Panel {
@@ -27,25 +28,14 @@ const PANELS: readonly Panel[] = [
   { metric: 'truncatedShare', mark: 'line', fromZero: true },
   { metric: 'mismatchMean', mark: 'line', fromZero: true },
   { metric: 'systemErrors', mark: 'bars', fromZero: true },
-  { metric: 'validationPassAt1', mark: 'line', domain: [0, 1], fromZero: true },
 ];
 
-/** Left out when nothing was recorded: it is optional in every run. */
-const OPTIONAL: ReadonlySet<StepMetric> = new Set(['validationPassAt1']);
-
-export function metricText(metric: StepMetric, value: number | boolean | null | undefined): string {
-  if (value === null || value === undefined) return '–';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  const spec: MetricSpec = STEP_METRICS[metric];
-  if (spec.unit === 'share') return percent(value, value !== 0 && Math.abs(value) < 0.01 ? 2 : 1);
-  if (spec.unit === 'seconds') return duration(value);
-  if (spec.unit === 'count' || (spec.unit === 'tokens' && value >= 1000)) return count(value);
-  return number(value);
-}
-
-function tickText(metric: StepMetric, value: number): string {
-  const spec: MetricSpec = STEP_METRICS[metric];
-  return spec.unit === 'share' ? percent(value, Math.abs(value) < 0.02 ? 1 : 0) : metricText(metric, value);
+/** The last place: the held-out score where it was measured, else the largest sampler–trainer difference. */
+function lastPanel(steps: readonly StepReport[]): Panel {
+  const validated = steps.some((step) => numberOf(step, 'validationPassAt1') !== null);
+  return validated
+    ? { metric: 'validationPassAt1', mark: 'line', domain: [0, 1], fromZero: true }
+    : { metric: 'mismatchMax', mark: 'line', fromZero: true };
 }
 
 function numberOf(step: StepReport, metric: StepMetric): number | null {
@@ -57,7 +47,6 @@ function panel(steps: readonly StepReport[], item: Panel): Part {
   const spec: MetricSpec = STEP_METRICS[item.metric];
   const points = steps.map((step) => ({ step: step.step, value: numberOf(step, item.metric) }));
   const present = points.filter((point) => point.value !== null);
-  if (present.length === 0 && OPTIONAL.has(item.metric)) return null;
   const last = present.at(-1)?.value ?? null;
   const first = present[0]?.value ?? null;
   const sum = present.reduce((total, point) => total + (point.value ?? 0), 0);
@@ -75,7 +64,8 @@ function panel(steps: readonly StepReport[], item: Panel): Part {
       about: spec.about,
       mark: item.mark,
       fromZero: item.fromZero,
-      format: (value) => tickText(item.metric, value),
+      format: (value) => metricText(item.metric, value),
+      tick: (value, all) => tickText(item.metric, value, all),
       ...(item.domain ? { domain: item.domain } : {}),
     },
   )}<p class="about">${spec.about}</p></figure>`;
@@ -91,7 +81,7 @@ function stages(steps: readonly StepReport[]): Part {
   const named = used.map((key) => ({ key, label: STEP_METRICS[key].label }));
   const total = (stage: string): number => rows.reduce((sum, row) => sum + (row.seconds[stage] ?? 0), 0);
   const all = used.reduce((sum, stage) => sum + total(stage), 0);
-  return html`<figure class="panel metric wide"><figcaption><h3>Seconds per stage</h3><p class="now"><b>${duration(all)}</b><span class="from">in all, ${duration(all / Math.max(1, rows.length))} a step</span></p></figcaption><div class="scroll">${stackedSeconds('c-stages', rows, named)}</div><p class="legend">${named.map(({ key, label }, index) => html`<span class="${`swatch stage s${index}`}">${label} <b>${percent(all > 0 ? total(key) / all : 0, 0)}</b></span>`)}</p></figure>`;
+  return html`<figure class="panel metric wide"><figcaption><h3>Seconds per stage</h3><p class="now"><b>${duration(all)}</b><span class="from">in all, ${duration(all / Math.max(1, rows.length))} a step</span></p></figcaption>${stackedSeconds('c-stages', rows, named)}<p class="legend">${named.map(({ key, label }, index) => html`<span class="${`swatch stage s${index}`}">${label} <b>${percent(all > 0 ? total(key) / all : 0, 0)}</b></span>`)}</p></figure>`;
 }
 
 function stepsTable(steps: readonly StepReport[]): Html {
@@ -125,13 +115,13 @@ export function trainingSection(training: TrainingReport | null): Html {
     shape,
     training.poolTasks === null ? null : `a pool of ${plural(training.poolTasks, 'task')}`,
     plural(training.coverage.clean, 'clean episode'),
-    training.checkpoints > 0 ? plural(training.checkpoints, 'verified checkpoint') : null,
+    training.checkpoints > 0 ? plural(training.checkpoints, 'checkpoint') : null,
   ].filter((fact) => fact !== null);
   if (steps.length === 0) return section('training', 'Training', 'No step has been recorded yet.', null);
   return section(
     'training',
     'Training, step by step',
     html`${facts.join(' · ')}.${training.cause && html` <strong class="loss">${training.cause}</strong>`}`,
-    html`<div class="metrics">${PANELS.map((item) => panel(steps, item))}${stages(steps)}</div>${fold('Every number of every step', stepsTable(steps))}`,
+    html`<div class="metrics">${[...PANELS, lastPanel(steps)].map((item) => panel(steps, item))}${stages(steps)}</div>${fold('Every number of every step', stepsTable(steps))}`,
   );
 }

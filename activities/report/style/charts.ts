@@ -15,10 +15,10 @@ export const CHARTS = `
 .chart .s0{fill:var(--s0)}.chart .s1{fill:var(--s1)}.chart .s2{fill:var(--s2)}.chart .s3{fill:var(--s3)}.chart .s4{fill:var(--s4)}
 .swatch.s0::before{background:var(--s0)}.swatch.s1::before{background:var(--s1)}.swatch.s2::before{background:var(--s2)}.swatch.s3::before{background:var(--s3)}.swatch.s4::before{background:var(--s4)}
 .metrics{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:16px}
-.metric{padding:14px 16px 12px}.metric figcaption{display:flex;justify-content:space-between;align-items:baseline;gap:10px;flex-wrap:wrap;margin-bottom:8px}
+.metric{padding:14px 16px 12px}.metric figcaption{margin-bottom:8px}.metric.wide figcaption{display:flex;justify-content:space-between;align-items:baseline;flex-wrap:wrap;gap:4px 16px}
 .metric .now{font-size:14px;color:var(--ink3);display:flex;gap:7px}.metric .now b{color:var(--ink);font-weight:650}
 .metric .about{font-size:12.5px;line-height:1.35;color:var(--ink3);margin-top:8px}
-.metric.wide{grid-column:1/-1}.metric.wide .chart{min-width:560px;max-height:260px}
+.metric.wide{grid-column:1/-1}
 .band.retained rect{fill:var(--accent)}.hatch-ground{fill:var(--sunken)}.hatch-line{stroke:var(--line2);stroke-width:4}
 .band .value{font-size:15px!important;font-weight:650;fill:var(--ink)!important}.band .name{fill:var(--ink2)!important}
 .band .range{font-size:11px!important}
@@ -30,8 +30,8 @@ export const CHARTS = `
 .track .whisker{stroke-width:3;stroke-linecap:round}.track .whisker.before{stroke:var(--before);opacity:.45}.track .whisker.after{stroke:var(--accent);opacity:.4}
 .scores .track{width:calc(100% - 14px);margin:5px 7px 0}
 .tasks{columns:2;column-gap:48px}
-.tasks li{display:grid;grid-template-columns:minmax(0,15em) minmax(60px,1fr) 4.2em;gap:16px;align-items:center;break-inside:avoid;font-size:13px;line-height:1.3;padding:2px 0}
-.tasks .name{display:flex;gap:6px;align-items:center;min-width:0}.tasks .name>span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;direction:ltr}
+.tasks li{display:grid;grid-template-columns:minmax(0,17em) minmax(60px,1fr) 4.2em;gap:16px;align-items:center;break-inside:avoid;font-size:13px;line-height:1.3;padding:2px 0}
+.tasks .name{display:flex;gap:6px;align-items:center;min-width:0}.tasks .name{gap:0}.tasks .name em,.tasks .name abbr{margin-left:6px}.tasks .name>span{white-space:nowrap}.tasks .file{overflow:hidden;text-overflow:ellipsis;color:var(--ink3);flex:0 1000 auto;min-width:0}.tasks .leaf{flex:0 1 auto;min-width:0;overflow:hidden;text-overflow:ellipsis}
 .tasks .nums{text-align:right;white-space:nowrap;color:var(--ink3)}.tasks .nums b{color:var(--ink)}
 .tasks abbr{text-decoration:none;font-size:11px;color:var(--ink3);border:1px solid var(--line2);border-radius:4px;padding:0 4px;flex:none}
 em.gained,em.lost{font-style:normal;font-size:11.5px;font-weight:600;border-radius:4px;padding:0 6px;flex:none;background:var(--accent-soft);color:var(--accent)}

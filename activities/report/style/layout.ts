@@ -31,23 +31,23 @@ h1{font-size:38px;line-height:1.1;letter-spacing:-.025em;font-weight:700}
 .banner strong{color:var(--ink)}.banner.info{border-color:var(--accent)}.banner.warn,.banner.bad{border-color:var(--loss)}
 .banner.bad{background:var(--loss-soft)}.banner code{overflow-wrap:anywhere}
 
-.cards{display:grid;grid-template-columns:minmax(0,1.12fr) minmax(0,1fr);gap:16px}
+.cards{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1.12fr);gap:16px}
 .smalls{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:16px}
 .card,.panel{background:var(--surface);border:1px solid var(--line);border-radius:var(--r);box-shadow:var(--shadow)}
 .card{padding:18px 20px}.panel{padding:16px 18px;min-width:0}
 .card h2{font-size:14px;font-weight:600;color:var(--ink2);line-height:1.3}
-.figure{font-size:27px;letter-spacing:-.025em;line-height:1.2;margin-top:6px;display:flex;align-items:baseline;flex-wrap:wrap;column-gap:8px}
+.figure{font-size:25px;letter-spacing:-.025em;line-height:1.2;margin-top:6px;display:flex;align-items:baseline;flex-wrap:wrap;column-gap:8px}
 .figure b{font-weight:700}.figure .from,.figure .arrow,.figure .slash{color:var(--ink3);font-weight:400}
 .figure .arrow{font-size:.8em}
 .card .note{font-size:13.5px;color:var(--ink3);margin-top:6px;line-height:1.4}
 .hero{display:flex;flex-direction:column}.hero .figure{font-size:46px}.hero .figure .unit{font-size:17px;letter-spacing:0;color:var(--ink3)}
-.hero .grids{display:grid;grid-template-columns:repeat(auto-fit,minmax(190px,1fr));gap:14px 28px;margin-top:14px}
+.hero .grids{display:grid;grid-template-columns:repeat(auto-fit,minmax(180px,1fr));gap:14px 26px;margin-top:12px}
 .hero h3{font-size:13px;font-weight:600;color:var(--ink2);margin-bottom:7px;display:flex;justify-content:space-between}
 .hero h3 span{font-weight:400;color:var(--ink3)}
 .hero .key{margin-top:auto;padding-top:14px;font-size:12.5px;color:var(--ink3);display:flex;flex-wrap:wrap;align-items:center;gap:5px 7px}
-.hero .key .g{width:12px;height:12px}.hero .key .g:not(:first-child){margin-left:8px}
-.grid-tasks{display:grid;grid-template-columns:repeat(auto-fill,minmax(17px,1fr));gap:3px}
-.grid-tasks.small{grid-template-columns:repeat(auto-fill,minmax(8px,1fr));gap:2px}
+.hero .key span{display:inline-flex;align-items:center;gap:6px;margin-right:8px;white-space:nowrap}.hero .key .g{width:12px;height:12px}
+.grid-tasks{display:grid;grid-template-columns:repeat(var(--cols),minmax(0,1fr));gap:3px}
+.grid-tasks.small{gap:1.5px}.grid-tasks.small .g{border-radius:1.5px}
 .g{display:block;aspect-ratio:1;border-radius:3px;background:var(--g0)}
 .g1{background:var(--g1)}.g2{background:var(--g2)}.g3{background:var(--g3)}.g4{background:var(--g4)}.g5{background:var(--g5)}
 .g.absent{background:none;border:1px dashed var(--line2)}
@@ -62,23 +62,23 @@ h1{font-size:38px;line-height:1.1;letter-spacing:-.025em;font-weight:700}
 .swatch.before::before{background:var(--surface);border:2.5px solid var(--before)}
 .swatch.kept::before{border-radius:3px}
 .swatch.hatch::before{border-radius:3px;background:repeating-linear-gradient(45deg,var(--line2) 0 2px,var(--sunken) 2px 5px)}
-.swatch.stage::before{border-radius:3px}.swatch b{color:var(--ink2);font-weight:600}
+.swatch.stage::before{border-radius:3px}.swatch b{color:var(--ink2);font-weight:600}.intro .swatch{vertical-align:bottom}
 
 table{border-collapse:collapse;width:100%;font-size:14.5px}
 th{text-align:left;font-weight:600}thead th{font-size:13px;color:var(--ink3);font-weight:500;vertical-align:bottom}
 .scores,.cover{background:var(--surface);border:1px solid var(--line);border-radius:var(--r);border-collapse:separate;border-spacing:0;box-shadow:var(--shadow)}
 .scores th,.scores td{padding:10px 20px 9px;border-top:1px solid var(--line);vertical-align:middle}
 .scores thead th,.cover thead th{border-top:0;padding-top:12px;padding-bottom:8px}
-.scores td{width:25%}.scores .pair{display:block;font-size:15px}.scores tbody.all .pair{font-size:19px;letter-spacing:-.01em}
+.scores td{width:25%}.scores .pair{display:flex;align-items:baseline;flex-wrap:wrap;font-size:15px}.scores .pair small{margin-left:auto;color:var(--ink3);font-size:12px;white-space:nowrap}.scores tbody.all .pair{font-size:18px;letter-spacing:-.01em}
 .scores .arrow{color:var(--ink3);margin:0 6px}.scores th small{display:block;font-weight:400;color:var(--ink3)}
 .scores .group th{font-size:13px;color:var(--ink3);font-weight:500;background:var(--sunken);padding:5px 20px}
 .cover th,.cover td{padding:9px 16px;border-top:1px solid var(--line)}.cover td.wide{width:26%}
 .coverbar{display:flex;height:10px;border-radius:5px;overflow:hidden;background:var(--sunken)}
 .coverbar i.clean{background:var(--accent)}.coverbar i.exhausted{background:repeating-linear-gradient(45deg,var(--loss) 0 3px,var(--loss-soft) 3px 6px)}
 .scroll{overflow-x:auto;max-width:100%}
-.plain{font-size:13.5px;width:auto;min-width:min(100%,560px)}
+.plain{font-size:13.5px;width:auto;min-width:min(100%,620px)}.plain th small{display:block;font-weight:400;color:var(--ink3)}.plain td,.plain thead th:not(:first-child){text-align:right}.plain td:last-child,.plain thead th:last-child{padding-right:0!important}
 .plain th,.plain td{padding:6px 22px 6px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:normal}
-.plain td{white-space:nowrap}.plain td:last-child{white-space:normal;min-width:130px}
+.plain td{white-space:nowrap}
 .cover+.scroll,.quiet+.checks,.scroll+.checks,.checks+.panel,.cover+.quiet,.panel+.fold,.split+.fold,.metrics+.fold{margin-top:16px}
 
 .fold{border:1px solid var(--line);border-radius:var(--r);background:var(--surface);margin-top:12px}
