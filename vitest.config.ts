@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/build-once.ts'],
+    globalSetup: ['test/build-once.ts', 'test/shared-postgres.ts'],
     reporters: ['default', './test/closing-line.ts'],
     // Tests that start real servers share two cores with them.
     maxWorkers: 2,

@@ -65,36 +65,17 @@ function write(value: unknown, path: string): string {
 function collect(before: unknown, after: unknown, path: string, changes: ConfigChange[]): void {
   if (Array.isArray(before) && Array.isArray(after)) {
     for (let index = 0; index < Math.max(before.length, after.length); index++) {
-      const [inBefore, inAfter] = [index < before.length, index < after.length];
-      descend(before[index], inBefore, after[index], inAfter, `${path}[${index}]`, changes);
+      collect(before[index], after[index], `${path}[${index}]`, changes);
     }
   } else if (isPlain(before) && isPlain(after)) {
-    const names = new Set([...memberNames(before), ...memberNames(after)]);
-    for (const name of [...names].sort()) {
-      const [inBefore, inAfter] = [before[name] !== undefined, after[name] !== undefined];
-      descend(before[name], inBefore, after[name], inAfter, join(path, name), changes);
+    for (const name of [...new Set([...memberNames(before), ...memberNames(after)])].sort()) {
+      collect(own(before, name), own(after, name), join(path, name), changes);
     }
   } else {
-    descend(before, true, after, true, path, changes);
+    const old = before === undefined ? undefined : write(before, path);
+    const now = after === undefined ? undefined : write(after, path);
+    if (old !== now) changes.push({ path, old, new: now });
   }
-}
-
-function descend(
-  before: unknown,
-  inBefore: boolean,
-  after: unknown,
-  inAfter: boolean,
-  path: string,
-  changes: ConfigChange[],
-): void {
-  const comparable = (Array.isArray(before) && Array.isArray(after)) || (isPlain(before) && isPlain(after));
-  if (inBefore && inAfter && comparable) {
-    collect(before, after, path, changes);
-    return;
-  }
-  const old = inBefore ? write(before, path) : undefined;
-  const now = inAfter ? write(after, path) : undefined;
-  if (old !== now) changes.push({ path, old, new: now });
 }
 
 type Plain = Readonly<Record<string, unknown>>;
@@ -110,6 +91,11 @@ function memberNames(value: Plain): string[] {
   return Object.keys(value)
     .filter((name) => value[name] !== undefined)
     .sort();
+}
+
+/** Undefined for what is not there, also for names that every object inherits. */
+function own(value: Plain, name: string): unknown {
+  return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 function join(path: string, name: string): string {

@@ -13,11 +13,15 @@ const WORDS: Readonly<Record<string, readonly [code: string, words: string, retr
   EIO: ['broken', 'the disk reports an error', true],
 };
 
+/** The folder was removed while we wrote; the next try makes it again. */
+const FOLDER_GONE = ['folder_gone', 'its folder has disappeared', true] as const;
+
 /** A `Fault` passes through unchanged. */
 export function artifactFault(error: unknown, what: 'read' | 'write', path: string, digest?: string): Fault {
   if (error instanceof Fault) return error;
   const { code: system = '', message } = error as { code?: string; message?: string };
-  const [code, words, retry] = WORDS[system] ?? ['failed', message ?? String(error), true];
+  const known = what === 'write' && system === 'ENOENT' ? FOLDER_GONE : WORDS[system];
+  const [code, words, retry] = known ?? ['failed', message ?? String(error), true];
   const name = digest === undefined ? 'artifact' : `artifact ${digest}`;
   return new Fault('artifacts', `cannot ${what} ${name}: ${words} (${system || 'no code'}): ${path}`, {
     cause: error,

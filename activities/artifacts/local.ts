@@ -59,9 +59,9 @@ export function createLocalArtifacts(dir: string): ArtifactStore {
       await writeSynced(draft, bytes);
       await rename(draft, path);
     } catch (error) {
-      await rm(draft, { force: true });
-      // Somebody has removed the folders under us: look again at the next try.
+      // Perhaps somebody has removed the folders under us: look again at the next try.
       ready.clear();
+      await removeDraft(draft);
       throw error;
     }
     await syncFolder(dirname(path));
@@ -173,6 +173,11 @@ async function hashFile(path: string): Promise<Digest> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
   return `sha256:${hash.digest('hex')}`;
+}
+
+/** Best effort: the error that brought us here says more, and what stays is removed as abandoned. */
+async function removeDraft(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined);
 }
 
 async function removeAbandoned(folder: string): Promise<void> {

