@@ -8,7 +8,7 @@ import { UsageError } from '../core/faults.js';
 import { campaignId } from '../core/keys.js';
 import type { AttemptRow } from '../core/ledger.js';
 import { bandNamed } from '../core/selection/bands.js';
-import { aggregatesDocument, listDocuments, manifestContent } from '../core/selection/documents.js';
+import { aggregateLines, listDocuments, manifestContent } from '../core/selection/documents.js';
 import { bandHistogram, histogramText } from '../core/selection/histogram.js';
 import { sortedJson } from '../core/selection/names.js';
 import { SELECTION_DEFAULTS, type SelectionOptions } from '../core/selection/options.js';
@@ -50,7 +50,7 @@ export async function runSelect(flags: SelectFlags, deps: SelectDeps): Promise<v
   if (selection.selected.length === 0) warnings.push('no task is eligible: the lists are empty');
   const documents = {
     ...listDocuments(selection),
-    'aggregates.jsonl': aggregatesDocument(selection),
+    'aggregates.jsonl': () => aggregateLines(selection),
     'histogram.svg': bandHistogramSvg(bands, `${selection.assessed.length} candidates by difficulty`),
   };
   const manifest = {

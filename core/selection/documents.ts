@@ -1,4 +1,4 @@
-/** What a selection writes, as text: the id lists, `aggregates.jsonl` and the manifest's content. Key names are the reference pipeline's. */
+/** What a selection writes: the id lists, `aggregates.jsonl` and the manifest's content. Key names are the reference pipeline's. */
 import type { Assessment } from './assess.js';
 import { BANDS } from './bands.js';
 import { sortedJson } from './names.js';
@@ -11,9 +11,9 @@ export function listDocuments({ selected, train, test }: Selection): Readonly<Re
   return { 'train.yaml': yamlList(train), 'test.yaml': yamlList(test) };
 }
 
-/** One compact object with sorted keys per assessed task. */
-export function aggregatesDocument({ assessed }: Selection): string {
-  return assessed.map((task) => `${sortedJson(aggregateOf(task))}\n`).join('');
+/** Lines of `aggregates.jsonl`: one compact object with sorted keys per assessed task. */
+export function* aggregateLines({ assessed }: Selection): Generator<string> {
+  for (const task of assessed) yield `${sortedJson(aggregateOf(task))}\n`;
 }
 
 function aggregateOf(task: Assessment): Record<string, unknown> {

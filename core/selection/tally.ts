@@ -23,14 +23,17 @@ interface OpenTally {
   failures: number;
   systemErrors: number;
   errorKinds: Record<string, number>;
-  /** Last file that held this repetition, and the line. */
-  seen: Map<number, { file: string; line: number }>;
+  /** repetition → where it was last seen: index of the file × 2^32 + line. One number: there may be millions. */
+  seen: Map<number, number>;
 }
+
+const LINES = 2 ** 32;
 
 export class TallyBuilder {
   readonly #tasks = new Map<string, OpenTally>();
   /** Rows whose repetition another file holds too, by `first file` NUL `second file`. */
   readonly #shared = new Map<string, number>();
+  readonly #files: string[] = [];
   #rows = 0;
 
   get rows(): number {
@@ -69,25 +72,34 @@ export class TallyBuilder {
   #task(uid: string): OpenTally {
     const known = this.#tasks.get(uid);
     if (known) return known;
-    const fresh = { rows: 0, successes: 0, failures: 0, systemErrors: 0, errorKinds: {}, seen: new Map() };
+    const fresh: OpenTally = {
+      rows: 0,
+      successes: 0,
+      failures: 0,
+      systemErrors: 0,
+      errorKinds: {},
+      seen: new Map(),
+    };
     this.#tasks.set(uid, fresh);
     return fresh;
   }
 
   #notice(task: OpenTally, uid: string, repetition: number, file: string, line: number): void {
+    if (this.#files.at(-1) !== file) this.#files.push(file);
+    const index = this.#files.length - 1;
     const before = task.seen.get(repetition);
-    if (before?.file === file) {
+    task.seen.set(repetition, index * LINES + line);
+    if (before === undefined) return;
+    const first = this.#files[Math.floor(before / LINES)] as string;
+    if (first === file) {
       throw new UsageError(
         `${file}:${line}`,
         'each repetition of a task once',
-        `repetition ${repetition} of "${uid}", which line ${before.line} has already`,
+        `repetition ${repetition} of "${uid}", which line ${before % LINES} has already`,
         'Use --drop-identical if whole lines were written twice.',
       );
     }
-    if (before) {
-      const files = `${before.file}\0${file}`;
-      this.#shared.set(files, (this.#shared.get(files) ?? 0) + 1);
-    }
-    task.seen.set(repetition, { file, line });
+    const files = `${first}\0${file}`;
+    this.#shared.set(files, (this.#shared.get(files) ?? 0) + 1);
   }
 }
