@@ -5,6 +5,7 @@ PYTHONPATH. Speaks JSON lines (channel.py). Each request runs in a thread of its
 judge. Ends when its stdin closes.
 """
 
+import json
 import sys
 import threading
 import traceback
@@ -76,7 +77,7 @@ class Bridge:
             known = self._reference.expected(case, server, module, config)
             expected = {"result_db_hash": known["golden_hash"], "result_db_state": known["golden"]}
             config = {key: value for key, value in config.items() if key not in ASIDE}
-        return {"name": server, **spec, "config": config, "expected": expected}
+        return {"name": server, **_started(spec), "config": json.dumps(config), "expected": expected}
 
     def _spec(self, case: str, server: str) -> dict[str, Any]:
         spec = self._servers.get(server)
@@ -114,6 +115,14 @@ class Bridge:
             for call in (config.get("golden_test_case") or {}).get("tool_interactions", [])
             if call.get("tool")
         ]
+
+
+def _started(spec: dict[str, Any]) -> dict[str, Any]:
+    """How the server is started: Python modules through serve.py, anything else by its own command."""
+    python, *rest = spec["command"]
+    if rest[:1] != ["-m"]:
+        return spec
+    return {**spec, "command": [python, str(Path(__file__).with_name("serve.py")), *rest[1:]]}
 
 
 def answer(bridge: Bridge, request: dict[str, Any]) -> None:

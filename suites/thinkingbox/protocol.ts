@@ -40,8 +40,11 @@ const caseServer = z.object({
   command: z.array(z.string()).min(1),
   env: z.record(z.string(), z.string()),
   cwd: z.string().nullable(),
-  /** For `__reserved__init`. Without golden calls wherever the bridge can work the final state out by itself. */
-  config: jsonObject,
+  /**
+   * Start state as JSON text: through a JavaScript value, 300.0 would become 300. Without golden calls wherever the
+   * bridge can work the final state out by itself.
+   */
+  config: z.string(),
   /** What a perfect episode would report; null when only the server itself knows. */
   expected: jsonObject.nullable(),
 });

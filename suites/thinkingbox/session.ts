@@ -7,6 +7,8 @@ import type { CaseServer, LoadedCase, ShownTool } from './protocol.js';
 import { describeArguments, plainSchema } from './schemas.js';
 
 const INIT = '__reserved__init';
+/** Of servers that `serve.py` runs: the same with the start state as text, so that no number changes on its way. */
+const INIT_TEXT = '__reserved__init_text';
 const EFFECTS = '__reserved__geteffects';
 /** A reserved call builds a database of a few hundred rows; it takes milliseconds unless something is wrong. */
 const RESERVED_TIMEOUT_MS = 60_000;
@@ -35,7 +37,15 @@ export async function initialise(
       results[name] = {};
       continue;
     }
-    const said = await tools.call(name, INIT, { config }, { signal, timeoutMs: RESERVED_TIMEOUT_MS });
+    const [tool, argument] = has(listed, name, INIT_TEXT)
+      ? [INIT_TEXT, config]
+      : [INIT, JSON.parse(config) as JsonObject];
+    const said = await tools.call(
+      name,
+      tool,
+      { config: argument },
+      { signal, timeoutMs: RESERVED_TIMEOUT_MS },
+    );
     const value = jsonObject(said.text);
     const { status, ...rest } = value ?? { status: 'not a JSON object' };
     const fine = !said.isError && (status === 'ok' || (value && Object.keys(value).length === 0));

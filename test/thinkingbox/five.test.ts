@@ -45,7 +45,7 @@ describe.skipIf(!given)(titled('five cases of ThinkingBox-Bench', given), () => 
     expect(episode.clean?.verdict.judged.length).toBe(id.includes('_rubrics_yesno') ? judged(id) : 0);
 
     // Nothing that was sent to the sandbox tells what is wanted, and nothing but effects came back from it.
-    const init = sent.filter(({ tool }) => tool === '__reserved__init');
+    const init = sent.filter(({ tool }) => tool === '__reserved__init_text');
     expect(init).toHaveLength(1);
     expect(JSON.stringify(init)).not.toMatch(/golden|rubric/);
     expect(JSON.stringify(episode.record.messages)).not.toContain('golden');
@@ -65,6 +65,14 @@ describe.skipIf(!given)(titled('five cases of ThinkingBox-Bench', given), () => 
     expect(episode.record.toolErrors).toBe(0);
     expect(episode.clean?.verdict).toMatchObject({ passed: false, reward: 0 });
     expect(episode.clean?.verdict.reasons[0]).toMatch(/AssertionError: Database hash .* difference\(s\)/s);
+  });
+
+  test('a start state with 300.0 arrives as 300.0, not as 300', { timeout: EPISODE_MS }, async () => {
+    // This case's server keeps the number as an exact decimal, so that the golden calls reach another state otherwise.
+    const id = 'external_booking_v1_group1.py:test_gsr_001';
+    const policy = replayPolicy(await suite.goldenCalls(id));
+    const episode = await play({ task: await suite.load(id), policy, driver });
+    expect(episode.clean?.verdict).toMatchObject({ passed: true, reasons: [] });
   });
 
   test('one missing write and a judge that says no fail', { timeout: EPISODE_MS }, async () => {

@@ -45,7 +45,7 @@ const caseServer = (name: string, expected: JsonObject | null = null): CaseServe
   command: ['python'],
   env: {},
   cwd: null,
-  config: {},
+  config: '{}',
   expected,
 });
 
