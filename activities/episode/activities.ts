@@ -1,0 +1,52 @@
+/** `runEpisode`: one try as a Temporal activity, with heartbeats and cancellation. */
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { CampaignConfig } from '../../core/campaign.js';
+import { Fault } from '../../core/faults.js';
+import type { EpisodeRef } from '../../core/orchestration.js';
+import type { EpisodeSummary } from '../../core/outcome.js';
+import { HEARTBEAT } from '../../temporal.config.js';
+import { asFailure } from '../failures.js';
+import { episodeInput } from './input.js';
+import { type EpisodeRunner, runTry } from './run-episode.js';
+
+export interface EpisodeDeps extends EpisodeRunner {
+  /** The campaign's frozen configuration; asked for every episode, so it is kept per process. */
+  readonly config: (campaign: string) => Promise<CampaignConfig>;
+}
+
+export type EpisodeActivities = ReturnType<typeof createEpisodeActivities>;
+
+export function createEpisodeActivities(deps: EpisodeDeps) {
+  return {
+    async runEpisode(ref: EpisodeRef): Promise<EpisodeSummary> {
+      const context = Context.current();
+      const signal = context.cancellationSignal;
+      let turn = 0;
+      // On a timer, since a turn may take longer than the server waits; also how cancellation gets here.
+      const beat = setInterval(() => context.heartbeat({ turn }), HEARTBEAT.everyMs);
+      try {
+        const input = episodeInput(ref, await deps.config(ref.campaign));
+        return await runTry(deps, input, {
+          activityAttempt: context.info.attempt,
+          signal,
+          onTurn: (now) => {
+            turn = now;
+          },
+        });
+      } catch (error) {
+        throw asActivityError(error, signal);
+      } finally {
+        clearInterval(beat);
+      }
+    },
+  };
+}
+
+/** Stopped on request is `CancelledFailure`; stopped because this worker goes away is run again by another. */
+function asActivityError(error: unknown, signal: AbortSignal): unknown {
+  if (!(error instanceof Fault) || error.kind !== 'cancelled') return asFailure(error);
+  const reason: unknown = signal.reason;
+  if (reason instanceof CancelledFailure && reason.message !== 'WORKER_SHUTDOWN') return reason;
+  return ApplicationFailure.retryable('the worker is shutting down', 'WorkerShutdown');
+}

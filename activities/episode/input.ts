@@ -1,0 +1,48 @@
+/** From the workflow's short reference to everything that one episode needs, looked up in the frozen configuration. */
+import type { CampaignConfig, EpisodeLimits, ModelRef } from '../../core/campaign.js';
+import { Fault } from '../../core/faults.js';
+import { attemptKey, stepId } from '../../core/keys.js';
+import type { EpisodeRef } from '../../core/orchestration.js';
+import type { Sampling } from '../../core/policy.js';
+import { seedOf } from '../../core/seed.js';
+
+export interface EpisodeInput {
+  readonly key: string;
+  readonly taskId: string;
+  readonly suite: string;
+  readonly tryNumber: number;
+  readonly lastTry: number;
+  /** Hash of run seed and key: the same on every try. */
+  readonly seed: string;
+  readonly model: ModelRef;
+  /** Weights to sample from; null for models that are not served by the trainer. */
+  readonly weightVersion: string | null;
+  readonly sampling: Sampling;
+  readonly limits: EpisodeLimits;
+}
+
+/** Throws `Fault('ledger', retry: false)` for a reference that the campaign's configuration does not have. */
+export function episodeInput(ref: EpisodeRef, config: CampaignConfig): EpisodeInput {
+  const wrong = (message: string): Fault =>
+    new Fault('ledger', `${ref.campaign}: ${message}`, { code: 'bad_reference', retry: false });
+  if (config.kind === 'pipeline') throw wrong('a pipeline has no episodes of its own');
+  const taskId = config.tasks[ref.task];
+  if (taskId === undefined) throw wrong(`there is no task ${ref.task} among ${config.tasks.length}`);
+  const owner = ref.step === undefined ? ref.campaign : stepId(ref.campaign, ref.step);
+  const key = attemptKey(owner, taskId, ref.slot);
+  const model: ModelRef = config.kind === 'train' ? { kind: 'trainer', checkpoint: 'base' } : config.model;
+  const weightVersion = model.kind === 'trainer' ? ref.weightVersion : null;
+  if (weightVersion === undefined) throw wrong(`the weights to sample ${key} from are not named`);
+  return {
+    key,
+    taskId,
+    suite: config.suite,
+    tryNumber: ref.tryNumber,
+    lastTry: ref.lastTry,
+    seed: seedOf(config.seed, key),
+    model,
+    weightVersion,
+    sampling: config.sampling,
+    limits: config.limits,
+  };
+}

@@ -1,0 +1,67 @@
+/** The policy of an episode, from its campaign's model. What is slow to make is made once per process. */
+import { outputFormat } from '../../core/interpret/interpret.js';
+import type { Policy } from '../../core/policy.js';
+import { Renderer } from '../../core/render/renderer.js';
+import type { ScriptedSettings } from '../../core/scripted.js';
+import { createChatPolicy } from '../policy/chat-policy.js';
+import { createTokenPolicy } from '../policy/token-policy.js';
+import { fetchModelFiles } from '../policy/trainer-files.js';
+import type { EpisodeInput } from './input.js';
+
+export interface PolicySources {
+  /** Base URL of the trainer's token endpoint, ending in `/v1`. */
+  readonly trainerUrl: string;
+  /** The scripted policy of a suite. Throws `UsageError` for a suite that has none. */
+  readonly scripted: (suite: string, settings: ScriptedSettings) => Promise<Policy>;
+}
+
+export class Policies {
+  private renderer: Promise<Renderer> | undefined;
+  private readonly scripted = new Map<string, Promise<Policy>>();
+
+  constructor(private readonly sources: PolicySources) {}
+
+  /** Throws `Fault('policy')` when the endpoint does not hand out its tokenizer. */
+  async of(
+    { model, suite, weightVersion }: Pick<EpisodeInput, 'model' | 'suite' | 'weightVersion'>,
+    signal: AbortSignal,
+  ): Promise<Policy> {
+    if (model.kind === 'chat') {
+      const { baseUrl, model: name, apiKeyEnv } = model;
+      return createChatPolicy({ kind: 'policy', baseUrl, model: name, apiKeyEnv });
+    }
+    if (model.kind === 'scripted') {
+      const { errorRate, turnDelayMs } = model;
+      const id = JSON.stringify([suite, errorRate, turnDelayMs]);
+      return kept(this.scripted, id, () => this.sources.scripted(suite, { errorRate, turnDelayMs }));
+    }
+    const { trainerUrl } = this.sources;
+    return createTokenPolicy({
+      endpoint: { kind: 'policy', baseUrl: trainerUrl, model: weightVersion ?? '', apiKeyEnv: null },
+      renderer: await this.trainerRenderer(signal),
+      format: outputFormat('qwen3_xml'),
+    });
+  }
+
+  /** The tokenizer belongs to the model family: a trainer that is started again has the same. */
+  private async trainerRenderer(signal: AbortSignal): Promise<Renderer> {
+    this.renderer ??= fetchModelFiles(this.sources.trainerUrl, signal).then((files) => new Renderer(files));
+    try {
+      return await this.renderer;
+    } catch (error) {
+      this.renderer = undefined;
+      throw error;
+    }
+  }
+}
+
+/** What fails is not kept. */
+function kept<T>(cache: Map<string, Promise<T>>, id: string, make: () => Promise<T>): Promise<T> {
+  let value = cache.get(id);
+  if (!value) {
+    value = make();
+    cache.set(id, value);
+    value.catch(() => cache.delete(id));
+  }
+  return value;
+}

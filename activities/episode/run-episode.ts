@@ -1,0 +1,238 @@
+/**
+ * One try of one attempt: ledger → sandbox and conversation → artifacts → ledger. Knows nothing of Temporal.
+ *
+ * A fault of the episode is data (`system_error`). Thrown are only cancellation and what keeps a result from being
+ * recorded at all (ledger, artifacts): then nothing is scored, and the caller may try the same again.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { ArtifactStore, Digest } from '../../core/artifacts.js';
+import { asFault, Fault, UsageError } from '../../core/faults.js';
+import { fingerprint } from '../../core/fingerprint.js';
+import type { BeginTry, FinishTry, Ledger } from '../../core/ledger.js';
+import type { EpisodeSummary } from '../../core/outcome.js';
+import type { Policy } from '../../core/policy.js';
+import type { Isolation, SandboxDriver } from '../../core/sandbox.js';
+import type { Suite, Task } from '../../core/suite.js';
+import type { ChatModel } from '../policy/chat-model.js';
+import type { EpisodeInput } from './input.js';
+import { createJudge } from './judge.js';
+import { type EpisodeParts, type PlayedEpisode, playEpisode } from './play.js';
+import { EpisodeRecord } from './record.js';
+import { describeFault, storeTrajectory } from './trajectory.js';
+import { createUser } from './user.js';
+
+/** A sandbox outlives its episode's clock by so much before sweeps may take it. */
+const SANDBOX_GRACE_MS = 10 * 60_000;
+/** A result that is there is worth waiting for a database that is being started again: 0.5 + 1 + 2 + 4 + 8 s. */
+const RECORD_ATTEMPTS = 6;
+const RECORD_DELAY_MS = 500;
+
+export interface EpisodeRunner {
+  readonly ledger: Ledger;
+  readonly artifacts: ArtifactStore;
+  readonly suite: (name: string) => Promise<Suite>;
+  readonly driver: (isolation: Isolation) => SandboxDriver;
+  readonly policy: (input: EpisodeInput, signal: AbortSignal) => Promise<Policy>;
+  readonly user: ChatModel;
+  readonly judge: ChatModel;
+  readonly host: string;
+  readonly worker: string;
+}
+
+export interface RunOptions {
+  /** Temporal's own attempt number, from 1. */
+  readonly activityAttempt: number;
+  readonly signal: AbortSignal;
+  readonly onTurn?: (turn: number) => void;
+}
+
+/** Throws `Fault('cancelled' | 'ledger' | 'artifacts')`, and what opening the suite throws; nothing else. */
+export async function runTry(
+  runner: EpisodeRunner,
+  input: EpisodeInput,
+  options: RunOptions,
+): Promise<EpisodeSummary> {
+  const suite = await runner.suite(input.suite);
+  const driver = runner.driver(suite.isolation);
+  const begin: BeginTry = {
+    key: input.key,
+    tryNumber: input.tryNumber,
+    activityAttempt: options.activityAttempt,
+    worker: runner.worker,
+    sandbox: {
+      name: sandboxName(input, options.activityAttempt),
+      isolation: driver.isolation,
+      host: runner.host,
+      expiresAt: new Date(Date.now() + input.limits.episodeMs + SANDBOX_GRACE_MS).toISOString(),
+    },
+  };
+  const { clean } = await runner.ledger.beginTry(begin);
+  if (clean) return clean;
+  const sandbox = new SandboxNotes(runner.ledger, begin.sandbox.name);
+  const started = performance.now();
+  let played: PlayedEpisode;
+  let task: Task | undefined;
+  try {
+    task = await load(suite, input.taskId);
+    const policy = await openPolicy(runner, input, options.signal);
+    played = await playEpisode(parts(runner, input, options, { task, driver, policy, sandbox }));
+  } catch (error) {
+    const fault = options.signal.aborted ? cancelled(options.signal) : asFault(error, 'suite');
+    played = { record: new EpisodeRecord(), fault, wallMs: Math.round(performance.now() - started) };
+  }
+  if (played.fault?.kind === 'cancelled') {
+    // The ledger closes the try as lost when this does not get through; what matters now is to stop.
+    await Promise.allSettled([
+      sandbox.settled(played.releaseError),
+      runner.ledger.finishTry(finishOf(begin, input, played, null)),
+    ]);
+    throw played.fault;
+  }
+  await sandbox.settled(played.releaseError);
+  return record(runner, begin, input, task, played);
+}
+
+function parts(
+  runner: EpisodeRunner,
+  input: EpisodeInput,
+  { signal, onTurn }: RunOptions,
+  made: { task: Task; driver: SandboxDriver; policy: Policy; sandbox: SandboxNotes },
+): EpisodeParts {
+  const { task, driver, policy, sandbox } = made;
+  return {
+    task,
+    driver,
+    policy,
+    sandboxName: sandbox.name,
+    user: createUser(runner.user),
+    judge: (meter) => createJudge(runner.judge, meter),
+    sampling: input.sampling,
+    limits: input.limits,
+    seed: input.seed,
+    signal,
+    onSandboxCreated: () => sandbox.created(),
+    ...(onTurn ? { onTurn } : {}),
+  };
+}
+
+async function load(suite: Suite, taskId: string): Promise<Task> {
+  try {
+    return await suite.load(taskId);
+  } catch (error) {
+    throw asFault(error, 'suite', error instanceof UsageError ? { retry: false } : {});
+  }
+}
+
+async function openPolicy(runner: EpisodeRunner, input: EpisodeInput, signal: AbortSignal): Promise<Policy> {
+  try {
+    return await runner.policy(input, signal);
+  } catch (error) {
+    throw asFault(error, 'policy', error instanceof UsageError ? { retry: false } : {});
+  }
+}
+
+/** Artifacts first, then the row that makes them count. */
+async function record(
+  runner: EpisodeRunner,
+  begin: BeginTry,
+  input: EpisodeInput,
+  task: Task | undefined,
+  played: PlayedEpisode,
+): Promise<EpisodeSummary> {
+  const { ledger, artifacts } = runner;
+  const worthKeeping = played.clean !== undefined || played.record.turns.length > 0;
+  const trajectory =
+    task && worthKeeping
+      ? await persistently(() => storeTrajectory(artifacts, input, task.ref, played))
+      : null;
+  const written = await persistently(() => ledger.finishTry(finishOf(begin, input, played, trajectory)));
+  // Another try was first: its outcome is the one that counts.
+  if (written === 'superseded') return (await ledger.beginTry(begin)).clean ?? summary(input.key, played);
+  return summary(input.key, played);
+}
+
+function finishOf(
+  begin: BeginTry,
+  input: EpisodeInput,
+  played: PlayedEpisode,
+  trajectory: Digest | null,
+): FinishTry {
+  const { record, wallMs, clean } = played;
+  const { key, tryNumber, activityAttempt } = begin;
+  const common = { key, tryNumber, activityAttempt, wallMs, usage: record.usage };
+  if (clean && trajectory) {
+    const { weightVersion, turns, toolCalls, toolErrors, truncatedTurns } = record;
+    const counts = { turns: turns.length, toolCalls, toolErrors, truncatedTurns };
+    const effectsDigest = fingerprint(record.effects);
+    return { ...common, clean: { ...clean, ...counts, trajectory, effectsDigest, weightVersion } };
+  }
+  const fault = faultOf(played);
+  const last = !fault.retry || tryNumber >= input.lastTry;
+  const exhausted = last && fault.kind !== 'cancelled';
+  return { ...common, fault: { ...describeFault(fault), exhausted, trajectory } };
+}
+
+function summary(key: string, played: PlayedEpisode): EpisodeSummary {
+  const { record, wallMs, clean } = played;
+  const common = { key, sampledTokens: record.sampledTokens, wallMs };
+  if (clean) {
+    const { verdict, termination } = clean;
+    return { ...common, outcome: verdict.passed ? 'passed' : 'failed', reward: verdict.reward, termination };
+  }
+  const { kind, code, retry } = faultOf(played);
+  return {
+    ...common,
+    outcome: 'system_error',
+    fault: kind,
+    retry,
+    ...(code ? { faultCode: code.slice(0, 60) } : {}),
+  };
+}
+
+function faultOf(played: PlayedEpisode): Fault {
+  return played.fault ?? new Fault('grader', 'the episode ended without a verdict', { code: 'no_verdict' });
+}
+
+function cancelled(signal: AbortSignal): Fault {
+  return new Fault('cancelled', 'the episode was cancelled', { cause: signal.reason });
+}
+
+/** The sandbox's life as the ledger hears of it, beside the episode: nothing waits for these writes but its end. */
+class SandboxNotes {
+  private noted: Promise<void> | undefined;
+
+  constructor(
+    private readonly ledger: Ledger,
+    readonly name: string,
+  ) {}
+
+  created(): void {
+    this.noted = this.ledger.sandboxCreated(this.name);
+    // Awaited in `settled`; until then a rejection is nobody's.
+    this.noted.catch(() => undefined);
+  }
+
+  /** Also true of a sandbox that was never created: a driver that fails leaves nothing. */
+  async settled(releaseError: string | undefined): Promise<void> {
+    await this.noted;
+    if (releaseError === undefined) await this.ledger.sandboxEnded(this.name, 'released');
+  }
+}
+
+/** `sf-<key hash>-<try>-<execution>-<random>`: known before it exists, never used twice. */
+function sandboxName(input: EpisodeInput, activityAttempt: number): string {
+  const hash = createHash('sha256').update(input.key).digest('hex').slice(0, 12);
+  return `sf-${hash}-${input.tryNumber}-${activityAttempt}-${randomBytes(4).toString('hex')}`;
+}
+
+/** Again while the store says that another attempt can help; throws its last fault. */
+async function persistently<T>(write: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof Fault) || !error.retry || attempt >= RECORD_ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RECORD_DELAY_MS * 2 ** (attempt - 1)));
+    }
+  }
+}

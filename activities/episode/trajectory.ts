@@ -1,0 +1,78 @@
+/** The artifacts of one try: a JSON document for people and checks, and the exact tokens for training. */
+import type { ArtifactStore, Digest } from '../../core/artifacts.js';
+import type { Fault, FaultKind } from '../../core/faults.js';
+import type { Message } from '../../core/message.js';
+import type { Termination, Usage, Verdict } from '../../core/outcome.js';
+import type { Sampling } from '../../core/policy.js';
+import type { Effects, TaskRef } from '../../core/suite.js';
+import { encodeTokens } from '../../core/tokens.js';
+import type { EpisodeInput } from './input.js';
+import type { PlayedEpisode } from './play.js';
+import type { TurnRecord } from './record.js';
+
+/** The JSON document (`docs/contracts.md`). Exactly one of `verdict` and `fault` is set. */
+export interface Trajectory {
+  readonly format: 1;
+  readonly key: string;
+  readonly task: TaskRef;
+  readonly seed: string;
+  readonly sampling: Sampling;
+  readonly weightVersion: Digest | null;
+  readonly messages: readonly Message[];
+  readonly turns: readonly TurnRecord[];
+  readonly termination: Termination | null;
+  readonly verdict: Verdict | null;
+  readonly fault: {
+    readonly kind: FaultKind;
+    readonly code: string | null;
+    readonly message: string;
+    readonly stack: string | null;
+    readonly duringToolCall: boolean;
+  } | null;
+  readonly effects: Effects | null;
+  readonly expected: Effects | null;
+  readonly usage: Usage;
+  /** Digest of the token record; null for policies without one. */
+  readonly tokens: Digest | null;
+}
+
+/** Writes both files. Throws `Fault('artifacts')`. */
+export async function storeTrajectory(
+  artifacts: ArtifactStore,
+  input: EpisodeInput,
+  task: TaskRef,
+  played: PlayedEpisode,
+): Promise<Digest> {
+  const { record, clean, fault } = played;
+  const tokens = record.tokens ? await artifacts.put(encodeTokens(record.tokens)) : null;
+  const document: Trajectory = {
+    format: 1,
+    key: input.key,
+    task,
+    seed: input.seed,
+    sampling: input.sampling,
+    weightVersion: record.weightVersion,
+    messages: record.messages,
+    turns: record.turns,
+    termination: record.termination,
+    verdict: clean?.verdict ?? null,
+    fault: fault ? describeFault(fault) : null,
+    effects: record.effects,
+    expected: record.expected,
+    usage: record.usage,
+    tokens,
+  };
+  return artifacts.put(new TextEncoder().encode(JSON.stringify(document)));
+}
+
+/** A fault as rows and documents keep it; the trace is of the error that caused it, where there is one. */
+export function describeFault(fault: Fault): NonNullable<Trajectory['fault']> {
+  const origin = fault.cause instanceof Error ? fault.cause : fault;
+  return {
+    kind: fault.kind,
+    code: fault.code ?? null,
+    message: fault.message,
+    stack: origin.stack ?? null,
+    duringToolCall: fault.duringToolCall,
+  };
+}
