@@ -1,6 +1,6 @@
 /** `steadfast down`: nothing of the local stack is left running. */
 import type { Command } from 'commander';
-import { stopStack } from '../infra/stack/start.js';
+import { stopStack } from '../infra/stack/stop.js';
 import { printJson, say } from './output.js';
 
 export function registerDown(program: Command): void {

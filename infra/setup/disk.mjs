@@ -1,5 +1,5 @@
 /** Room and permission, asked for before anything is started. */
-import { mkdirSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { asProblem, SetupProblem } from './problem.mjs';
 
@@ -10,7 +10,7 @@ import { asProblem, SetupProblem } from './problem.mjs';
 export function requireRoom(folder, needMb, what) {
   const probe = path.join(folder, `.probe-${process.pid}`);
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     writeFileSync(probe, '');
     rmSync(probe);
     const { bavail, bsize } = statfsSync(folder);
@@ -25,6 +25,22 @@ export function requireRoom(folder, needMb, what) {
     }
   } catch (error) {
     throw asProblem(error, folder);
+  }
+}
+
+/**
+ * Like `mkdir -p`, with the true error: Node's recursive one calls a read-only file system "no such file".
+ * @param {string} folder
+ */
+function makeFolder(folder) {
+  if (existsSync(folder) && statSync(folder).isDirectory()) return;
+  if (path.dirname(folder) !== folder) makeFolder(path.dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Somebody else has just made it; or a file of that name is in the way.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST' || !statSync(folder).isDirectory())
+      throw error;
   }
 }
 

@@ -28,6 +28,7 @@ const FILE_SYSTEM = {
     'permission denied',
     'change its owner, or set STEADFAST_HOME to a folder of yours',
   ],
+  EEXIST: ['a folder', 'a file in its place', 'move that file away'],
   ENOTDIR: ['a folder', 'a file in its place', 'move that file away'],
 };
 

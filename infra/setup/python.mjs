@@ -65,7 +65,6 @@ export function pythonPackages(root, home, onTick) {
   const wanted = sha256(readFileSync(requirements));
   const ready = venvPython(root, home);
   if (ready) return { name, ready: `Python ${ready.version}` };
-  // Asked for now: a missing Python is known before npm has run for a minute.
   const python = findPython();
   return {
     name,

@@ -47,7 +47,9 @@ export async function run(file, args, { cwd, env = process.env, onTick = () => {
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
-      said = (said + text).slice(-6_000);
+      // The cause stands at the beginning of what npm says, and at the end of what pip says.
+      said += text;
+      if (said.length > 12_000) said = `${said.slice(0, 3_000)}\n…\n${said.slice(-6_000)}`;
     });
   }
   const timer = setInterval(() => onTick(Math.round((Date.now() - started) / 1000)), 10_000);
@@ -57,8 +59,10 @@ export async function run(file, args, { cwd, env = process.env, onTick = () => {
       child.once('close', (status, name) => done(status ?? name));
     });
     if (code === 0) return;
-    const words = said.trim().split('\n').slice(-12).join('\n    ');
-    throw new Error(`${path.basename(file)} ${args.slice(0, 3).join(' ')} ended with ${code}:\n    ${words}`);
+    const lines = said.trim().split('\n');
+    const words = lines.length <= 20 ? lines : [...lines.slice(0, 8), '…', ...lines.slice(-10)];
+    const what = [path.basename(file), ...args.slice(0, 3)].join(' ');
+    throw new Error(`${what} ended with ${code}:\n    ${words.join('\n    ')}`);
   } finally {
     clearInterval(timer);
   }

@@ -30,20 +30,19 @@ export async function setUp(log) {
 
 /** @param {string} home @param {(line: string) => void} log @returns {Promise<boolean>} whether anything was done */
 async function steps(home, log) {
-  let worked = false;
-  /** @type {((onTick: (seconds: number) => void) => import('./npm.mjs').Step)[]} */
-  const makers = [
-    (onTick) => npmPackages(ROOT, onTick),
-    (onTick) => pythonPackages(ROOT, home, onTick),
-    (onTick) => temporalServer(ROOT, home, onTick),
-  ];
-  for (const make of makers) {
+  const tick = (/** @type {string} */ name) => (/** @type {number} */ elapsed) =>
+    log(`  … ${name}: ${elapsed} s`);
+  // All looked at before the first works: a missing Python is known before npm has run for a minute.
+  const todo = [
+    npmPackages(ROOT, tick('npm packages')),
+    pythonPackages(ROOT, home, tick('Python packages')),
+    temporalServer(ROOT, home, tick('Temporal server')),
+  ].filter((step) => step.work);
+  let worked = todo.length > 0;
+  for (const step of todo) {
     const started = Date.now();
-    const step = make((elapsed) => log(`  … ${step.name}: ${elapsed} s`));
-    if (!step.work) continue;
-    worked = true;
     log(`${step.name}: ${step.announce}`);
-    log(`${step.name}: ${await step.work()}, ${seconds(started)}`);
+    log(`${step.name}: ${await step.work?.()}, ${seconds(started)}`);
   }
   const started = Date.now();
   const built = await build({ log });

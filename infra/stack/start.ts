@@ -1,5 +1,5 @@
 /**
- * `up` and `down` as functions. One `up` is enough in every state: nothing runs; a stack runs and is current; its code
+ * `up` as a function. One call is enough in every state: nothing runs; a stack runs and is current; its code
  * or options have changed; its supervisor was killed; another `up` is at work.
  */
 import { spawn } from 'node:child_process';
@@ -13,8 +13,7 @@ import { gone, isAlive, type ProcessId, signal, startedAt } from '../setup/proce
 import { homeFolder, ROOT } from '../setup/root.mjs';
 import { trainerDigest, typescriptDigest } from './code-digest.js';
 import { externalDatabase, prepareExternalDatabase } from './database.js';
-import { endAll, endStrays } from './ending.js';
-import { logFile, readState, removeState, type StackInfo, type StackState } from './info.js';
+import { logFile, readState, type StackInfo, type StackState } from './info.js';
 import { openLog, sizeOf, tail } from './logs.js';
 import { type PlanOptions, SERVICES, type ServiceName } from './plan.js';
 import { requireStack } from './preflight.js';
@@ -56,23 +55,6 @@ export async function startStack(options: StartOptions = {}): Promise<StackInfo>
     const supervisor = await spawnSupervisor(plan, fingerprint);
     return untilReady(home, supervisor, logStart, options.onProgress);
   });
-}
-
-/** Ends every process of the stack; true when there was something to end. Idempotent, also after kills. */
-export async function stopStack(options: { readonly home?: string } = {}): Promise<boolean> {
-  const home = options.home ?? homeFolder();
-  const state = readState(home);
-  if (!state) return (await endStrays(home, [])) > 0;
-  const worked = [state.supervisor, ...state.processes].some(isAlive);
-  if (signal(state.supervisor, 'SIGTERM') && !(await gone(state.supervisor, 20_000))) {
-    signal(state.supervisor, 'SIGKILL');
-    await gone(state.supervisor, 5_000);
-  }
-  // Its supervisor was killed, or has just been: what it had written down is enough.
-  await endAll((readState(home) ?? state).processes);
-  await endStrays(home, []);
-  removeState(home);
-  return worked;
 }
 
 function planOptions(home: string, options: StartOptions): PlanOptions {

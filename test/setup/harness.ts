@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, type ProcessId, signal } from '../../infra/setup/process.mjs';
 import { readState, type StackProcess, type StackState } from '../../infra/stack/info.js';
-import { stopStack } from '../../infra/stack/start.js';
+import { stopStack } from '../../infra/stack/stop.js';
 
 /** A home with a space in its name, so that no test can do without one. */
 export function temporaryHome(): string {

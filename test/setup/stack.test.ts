@@ -2,7 +2,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readState, type StackInfo } from '../../infra/stack/info.js';
-import { type StartOptions, startStack, stopStack } from '../../infra/stack/start.js';
+import { type StartOptions, startStack } from '../../infra/stack/start.js';
+import { stopStack } from '../../infra/stack/stop.js';
 import { RETENTION_DAYS } from '../../temporal.config.js';
 import { discard, killHard, processesOf, temporaryHome } from './harness.js';
 

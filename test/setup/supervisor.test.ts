@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isAlive, signal } from '../../infra/setup/process.mjs';
 import { readStack, stackFile } from '../../infra/stack/info.js';
 import { USUAL_PORTS } from '../../infra/stack/ports.js';
-import { stopStack } from '../../infra/stack/start.js';
+import { stopStack } from '../../infra/stack/stop.js';
 import {
   discard,
   killHard,
