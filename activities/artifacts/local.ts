@@ -144,12 +144,20 @@ async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   });
 }
 
+/** Level by level: `mkdir` with `recursive` reports a read-only disk as a missing folder. */
 async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
-  // Every folder that is new stands in one that must know of it after a power cut.
-  for (let made = path; first !== undefined && made.startsWith(first); made = dirname(made)) {
-    await syncFolder(dirname(made));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || path === dirname(path)) throw error;
+    await makeFolder(dirname(path));
+    await makeFolder(path);
+    return;
   }
+  // The folder above must know of it after a power cut.
+  await syncFolder(dirname(path));
 }
 
 async function syncFolder(path: string): Promise<void> {
