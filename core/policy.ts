@@ -16,6 +16,8 @@ export interface PolicyRequest {
   readonly tools: readonly ToolSpec[];
   /** Seed of the episode; the same on every try. Turn t samples with hash(seed, t). */
   readonly seed: string;
+  /** The episode's task, for scripted policies that play from a script. Never part of a prompt. */
+  readonly taskId?: string;
   readonly sampling: Sampling;
   /** Prompt tokens of the first turn; longer throws `Fault('policy', code: 'prompt_too_long', retry: false)`. */
   readonly maxPromptTokens: number;

@@ -105,6 +105,12 @@ class Bridge:
                 )
         return grade(channel, request["id"], case, effects, request["messages"], request["initResult"])
 
+    def find(self, request: dict[str, Any]) -> Any:
+        """Ids of the opened cases that begin with this message; a few share one."""
+        with self._lock:
+            cases = self._catalogue.cases.items()
+            return [name for name, case in cases if case.query == request["opening"]]
+
     def golden(self, request: dict[str, Any]) -> Any:
         """The golden calls of a case. Test material: nothing but the scripted policy of our tests asks for them."""
         with self._lock:
@@ -126,7 +132,13 @@ def _started(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer(bridge: Bridge, request: dict[str, Any]) -> None:
-    handlers = {"open": bridge.open, "load": bridge.load, "grade": bridge.grade, "golden": bridge.golden}
+    handlers = {
+        "open": bridge.open,
+        "load": bridge.load,
+        "grade": bridge.grade,
+        "find": bridge.find,
+        "golden": bridge.golden,
+    }
     try:
         reply: dict[str, Any] = {"ok": handlers[request["op"]](request)}
     except BadInput as error:

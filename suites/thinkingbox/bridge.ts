@@ -35,7 +35,7 @@ export class BridgeLost extends Error {
 }
 
 export interface BridgeRequest<T> {
-  readonly op: 'open' | 'load' | 'grade' | 'golden';
+  readonly op: 'open' | 'load' | 'grade' | 'find' | 'golden';
   readonly body: object;
   readonly reply: z.ZodType<T>;
   readonly signal: AbortSignal;

@@ -75,7 +75,10 @@ export const gradedCase = z.object({
   printed: z.string(),
 });
 
+export const foundCases = z.array(z.string());
+
 export const goldenCalls = z.array(z.object({ name: z.string(), arguments: jsonObject }));
+export type ScriptedCall = z.infer<typeof goldenCalls>[number];
 
 /** A line of the bridge: the reply to a request, or a question of its own. */
 export const bridgeLine = z.union([

@@ -10,13 +10,19 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { Fault, UsageError } from '../../core/faults.js';
-import type { JsonObject } from '../../core/message.js';
 import { nearestFew } from '../../core/nearest.js';
 import type { Suite, Task, TaskRef } from '../../core/suite.js';
 import { Bridge, BridgeError, type BridgeRequest } from './bridge.js';
 import { checkCheckout } from './checkout.js';
 import { domainOf } from './domains.js';
-import { goldenCalls, type ListedCase, listedCases, loadedCase } from './protocol.js';
+import {
+  foundCases,
+  goldenCalls,
+  type ListedCase,
+  listedCases,
+  loadedCase,
+  type ScriptedCall,
+} from './protocol.js';
 import { checkPython, pythonEnvironment, requirementsDigest } from './python.js';
 import { ThinkingBoxTask } from './task.js';
 
@@ -41,15 +47,11 @@ export interface ThinkingBoxOptions {
   readonly places?: { readonly thinkingboxDir: string; readonly dataDir: string };
 }
 
-/** A call of a case's golden solution. */
-export interface GoldenCall {
-  readonly name: string;
-  readonly arguments: JsonObject;
-}
-
 export interface ThinkingBoxSuite extends Suite {
-  /** Test material only: never shown to a policy, never probed or trained on. */
-  goldenCalls(taskId: string): Promise<readonly GoldenCall[]>;
+  /** The case's golden solution. Test material only: never shown to a model, never probed or trained on. */
+  goldenCalls(taskId: string): Promise<readonly ScriptedCall[]>;
+  /** Tasks of this suite that begin with this message. */
+  tasksOpening(opening: string): Promise<readonly string[]>;
 }
 
 /**
@@ -114,9 +116,14 @@ class OpenSuite implements ThinkingBoxSuite {
     return new ThinkingBoxTask(ref, loaded, this.bridge, this.env);
   }
 
-  async goldenCalls(taskId: string): Promise<readonly GoldenCall[]> {
+  async goldenCalls(taskId: string): Promise<readonly ScriptedCall[]> {
     this.ref(taskId);
     return this.ask({ op: 'golden', body: { name: taskId }, reply: goldenCalls });
+  }
+
+  async tasksOpening(opening: string): Promise<readonly string[]> {
+    const found = await this.ask({ op: 'find', body: { opening }, reply: foundCases });
+    return found.filter((id) => this.refs.has(id));
   }
 
   close(): Promise<void> {

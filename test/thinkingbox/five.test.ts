@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../core/message.js';
 import type { SandboxDriver, SandboxRequest } from '../../core/sandbox.js';
-import { replayPolicy } from '../../suites/thinkingbox/golden.js';
+import { goldenPolicy, replayPolicy } from '../../suites/thinkingbox/golden.js';
 import { openThinkingBox } from '../../suites/thinkingbox/open.js';
 import { readList, type ThinkingBoxSuite } from '../../suites/thinkingbox/suite.js';
 import { DATA, play, processDriver, THINKINGBOX, titled } from './given.js';
@@ -124,6 +124,35 @@ describe.skipIf(!given)(titled('five cases of ThinkingBox-Bench', given), () => 
     } finally {
       await sandbox.release();
     }
+  });
+
+  test('the built-in scripted policy finds the golden calls of the case that it meets', {
+    timeout: EPISODE_MS,
+  }, async () => {
+    const policy = goldenPolicy(suite, { errorRate: 0, turnDelayMs: 0 });
+    const careless = goldenPolicy(suite, { errorRate: 1, turnDelayMs: 0 });
+    const id = cases[4] ?? '';
+    const episode = await play({ task: await suite.load(id), policy, driver });
+    expect(episode.clean?.verdict.passed).toBe(true);
+    const nothing = await play({ task: await suite.load(id), policy: careless, driver });
+    expect(nothing.record.toolCalls).toBe(0);
+    expect(nothing.clean?.verdict.passed).toBe(false);
+  });
+
+  test('two cases with one opening are told apart by their id alone', async () => {
+    const policy = goldenPolicy(suite, { errorRate: 0, turnDelayMs: 0 });
+    const opening = 'Hi, I need to cancel my hotel reservation.\n';
+    const both = await suite.tasksOpening(opening);
+    expect(both).toHaveLength(2);
+    const sampling = { temperature: 1, topK: 0, topP: 1 };
+    const request = { systemMessages: [], tools: [], seed: '1', sampling, maxPromptTokens: 1 };
+    const first = async (taskId?: string) => {
+      const session = await policy.begin({ ...request, ...(taskId === undefined ? {} : { taskId }) });
+      const limits = { maxTokens: 1, signal: new AbortController().signal };
+      return (await session.turn([{ role: 'user', content: opening }], limits)).message.toolCalls;
+    };
+    await expect(first()).rejects.toMatchObject({ kind: 'policy', code: 'unknown_task', retry: false });
+    expect(await first(both[0])).not.toEqual(await first(both[1]));
   });
 
   test('an unknown case is refused with the nearest ones', async () => {
