@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { bandHistogramSvg } from '../activities/report/histogram.js';
-import { countRows, readExclusions, writeSelection } from '../activities/report/select-files.js';
+import { countRows, readIdList, writeSelection } from '../activities/report/select-files.js';
 import type { AttemptsConfig } from '../core/campaign.js';
 import { UsageError } from '../core/faults.js';
 import { campaignId } from '../core/keys.js';
@@ -35,7 +35,7 @@ export async function runSelect(flags: SelectFlags, deps: SelectDeps): Promise<v
     flags.reference.length === 0
       ? null
       : await countRows(flags.reference, rowReader(fields.reference), dropIdentical);
-  const exclusions = flags.excludeUids === undefined ? null : await readExclusions(flags.excludeUids);
+  const exclusions = flags.excludeUids === undefined ? null : await readIdList(flags.excludeUids);
 
   const selection = select(
     {

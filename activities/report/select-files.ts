@@ -51,8 +51,8 @@ export async function countRows(
   return { tallies: builder.tallies(), rows: builder.rows, sha256, dropped, warnings: builder.warnings() };
 }
 
-/** Ids to leave out: a list, or an object whose only key is `uids`; JSON where the name ends in `.json`, else YAML. */
-export async function readExclusions(file: string): Promise<{ uids: ReadonlySet<string>; sha256: string }> {
+/** Task ids: a list, or an object whose only key is `uids`; JSON where the name ends in `.json`, else YAML. */
+export async function readIdList(file: string): Promise<{ uids: ReadonlySet<string>; sha256: string }> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw readable(error, file);
   });
