@@ -13,8 +13,17 @@ export interface Verb {
 
 const STACK = 'The local stack';
 const STAGES = 'Stages of a run';
+const CONTROL = 'A run under way';
+const LOOK = 'What happened';
+const TOOLS = 'Tools';
 
 export const VERBS: readonly Verb[] = [
+  {
+    name: 'demo',
+    summary: 'probe, select, train and evaluate a small policy, with a report',
+    group: STACK,
+    load: async () => (await import('./demo.js')).registerDemo,
+  },
   {
     name: 'up',
     summary: 'start the local stack: Temporal, PostgreSQL, trainer, endpoints, workers',
@@ -34,6 +43,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./doctor.js')).registerDoctor,
   },
   {
+    name: 'probe',
+    summary: 'try every candidate n times',
+    group: STAGES,
+    load: async () => (await import('./probe.js')).registerProbe,
+  },
+  {
     name: 'select',
     summary: 'choose a training pool from probe rows',
     group: STAGES,
@@ -50,5 +65,95 @@ export const VERBS: readonly Verb[] = [
           err: (text) => process.stderr.write(text),
         });
     },
+  },
+  {
+    name: 'train',
+    summary: 'GRPO on a fixed pool',
+    group: STAGES,
+    load: async () => (await import('./train.js')).registerTrain,
+  },
+  {
+    name: 'evaluate',
+    summary: 'the benchmark, every task n times',
+    group: STAGES,
+    load: async () => (await import('./evaluate.js')).registerEvaluate,
+  },
+  {
+    name: 'status',
+    summary: 'counts, rate, time left, system errors',
+    group: CONTROL,
+    load: async () => (await import('./status.js')).registerStatus,
+  },
+  {
+    name: 'pause',
+    summary: 'finish what is in flight, start nothing new',
+    group: CONTROL,
+    load: async () => (await import('./control.js')).registerPause,
+  },
+  {
+    name: 'unpause',
+    summary: 'go on',
+    group: CONTROL,
+    load: async () => (await import('./control.js')).registerUnpause,
+  },
+  {
+    name: 'stop',
+    summary: 'stop for good; committed episodes stay',
+    group: CONTROL,
+    load: async () => (await import('./control.js')).registerStop,
+  },
+  {
+    name: 'extend',
+    summary: 'raise the number of steps',
+    group: CONTROL,
+    load: async () => (await import('./control.js')).registerExtend,
+  },
+  {
+    name: 'episodes',
+    summary: 'find attempts',
+    group: LOOK,
+    load: async () => (await import('./episodes.js')).registerEpisodes,
+  },
+  {
+    name: 'show',
+    summary: 'one episode: messages, verdict, state difference',
+    group: LOOK,
+    load: async () => (await import('./show.js')).registerShow,
+  },
+  {
+    name: 'report',
+    summary: 'HTML, Markdown and JSON of a campaign',
+    group: LOOK,
+    load: async () => (await import('./report.js')).registerReport,
+  },
+  {
+    name: 'verify',
+    summary: 'check the invariants of the ledger',
+    group: LOOK,
+    load: async () => (await import('./verify.js')).registerVerify,
+  },
+  {
+    name: 'suite',
+    summary: 'list or check a suite',
+    group: TOOLS,
+    load: async () => (await import('./suite.js')).registerSuite,
+  },
+  {
+    name: 'interpret',
+    summary: 'model output to tool calls, on standard input',
+    group: TOOLS,
+    load: async () => (await import('./interpret.js')).registerInterpret,
+  },
+  {
+    name: 'workers',
+    summary: 'one worker process, for production',
+    group: TOOLS,
+    load: async () => (await import('./workers.js')).registerWorkers,
+  },
+  {
+    name: 'results',
+    summary: 'check, summarize and compare result files of other runners',
+    group: LOOK,
+    load: async () => (await import('./results.js')).registerResults,
   },
 ];

@@ -4,6 +4,7 @@
  */
 
 import type { Sampling } from './policy.js';
+import type { PriceTable } from './prices.js';
 import type { ScriptedSettings } from './scripted.js';
 import type { AdvantageNormalisation, UpdatePlan } from './trainer.js';
 
@@ -92,6 +93,8 @@ export interface PipelineConfig {
   readonly sampling: Sampling;
   readonly limits: EpisodeLimits;
   readonly maxTries: number;
+  /** For the report's costs; null: tokens only. */
+  readonly prices: PriceTable | null;
 }
 
 export type CampaignConfig = AttemptsConfig | TrainConfig | PipelineConfig;

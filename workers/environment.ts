@@ -3,6 +3,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { UsageError } from '../core/faults.js';
 
+/** A chat endpoint: its OpenAI base URL, the model's name, and the variable that holds the key, if it needs one. */
+export interface ChatEndpoint {
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKeyEnv: string | null;
+}
+
 export interface WorkerEnvironment {
   readonly temporalAddress: string;
   readonly namespace: string;
@@ -10,8 +17,8 @@ export interface WorkerEnvironment {
   readonly home: string;
   readonly artifacts: string;
   readonly trainerUrl: string;
-  readonly userUrl: string;
-  readonly judgeUrl: string;
+  readonly user: ChatEndpoint;
+  readonly judge: ChatEndpoint;
   /** Host name and process id: who ran a try. */
   readonly identity: string;
   readonly host: string;
@@ -25,6 +32,12 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     if (!value) missing.push(name);
     return value ?? '';
   };
+  /** A real model takes the place of the built-in rules by these three variables alone. */
+  const chat = (role: 'USER' | 'JUDGE'): ChatEndpoint => ({
+    baseUrl: need(`STEADFAST_${role}_URL`),
+    model: env[`STEADFAST_${role}_MODEL`] || 'rules',
+    apiKeyEnv: env[`STEADFAST_${role}_KEY_ENV`] || null,
+  });
   const home = need('STEADFAST_HOME');
   const environment: WorkerEnvironment = {
     temporalAddress: need('TEMPORAL_ADDRESS'),
@@ -33,8 +46,8 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     home,
     artifacts: env.STEADFAST_ARTIFACTS || path.join(home, 'artifacts'),
     trainerUrl: need('STEADFAST_TRAINER_URL'),
-    userUrl: need('STEADFAST_USER_URL'),
-    judgeUrl: need('STEADFAST_JUDGE_URL'),
+    user: chat('USER'),
+    judge: chat('JUDGE'),
     identity: `${os.hostname()}:${process.pid}`,
     host: os.hostname(),
   };

@@ -1,16 +1,16 @@
 /** The GPU worker: the activities beside one trainer. One host, one queue, few slots. */
 import path from 'node:path';
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
+import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createTrainerActivities } from '../activities/trainer/activities.js';
 import { createTrainerClient } from '../activities/trainer/client.js';
 import { QUEUES } from '../temporal.config.js';
-import { ledgerPool } from './ledger-pool.js';
 import { workerMain } from './main.js';
 import { runWorker } from './run-worker.js';
 
 await workerMain(async (environment) => {
-  const pool = ledgerPool(environment.databaseUrl);
+  const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast gpu worker' });
   await runWorker(environment, {
     taskQueue: QUEUES.gpu,
     activities: createTrainerActivities({

@@ -3,15 +3,15 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { createCampaignActivities } from '../activities/campaign/activities.js';
+import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { QUEUES } from '../temporal.config.js';
-import { ledgerPool } from './ledger-pool.js';
 import { workerMain } from './main.js';
 import { runWorker } from './run-worker.js';
 import { suiteRegistry } from './suites.js';
 
 await workerMain(async (environment) => {
-  const pool = ledgerPool(environment.databaseUrl);
+  const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast pipeline worker' });
   await runWorker(environment, {
     taskQueue: QUEUES.pipeline,
     workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },

@@ -1,6 +1,8 @@
 /** The suites that this program knows, opened once per process. */
 import { UsageError } from '../core/faults.js';
 import { nearest } from '../core/nearest.js';
+import type { Policy } from '../core/policy.js';
+import type { ScriptedSettings } from '../core/scripted.js';
 import type { Suite } from '../core/suite.js';
 
 type Opener = () => Promise<Suite>;
@@ -29,4 +31,12 @@ export function suiteRegistry(): (name: string) => Promise<Suite> {
     }
     return suite;
   };
+}
+
+/** The scripted policy of a suite: its oracle, or its golden calls. Throws `UsageError` for a suite that has none. */
+export async function scriptedPolicy(suite: Suite, settings: ScriptedSettings): Promise<Policy> {
+  if (suite.name === 'deskbench') {
+    return (await import('../suites/deskbench/scripted.js')).createScriptedPolicy(settings);
+  }
+  return (await import('../suites/thinkingbox/golden.js')).goldenPolicy(suite, settings);
 }

@@ -4,7 +4,12 @@ import { UsageError } from '../../core/faults.js';
 import { fingerprint } from '../../core/fingerprint.js';
 import type { CampaignRow, CampaignState } from '../../core/ledger.js';
 import type { PipelineStage } from '../../core/orchestration.js';
-import { type CampaignStage, stageCampaignId, stageConfig, validationConfig } from '../../core/stage-configs.js';
+import {
+  type CampaignStage,
+  stageCampaignId,
+  stageConfig,
+  validationConfig,
+} from '../../core/stage-configs.js';
 import { writeReportFiles } from '../report/files.js';
 import { type CampaignDeps, type Configurations, campaignRow } from './deps.js';
 import { choosePool, type PoolResult } from './pool.js';
@@ -26,8 +31,10 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
   }
 
   return {
-    setState: (id: string, state: CampaignState, cause: string | null): Promise<void> =>
-      ledger.setCampaignState(id, state, cause === null ? undefined : { cause }),
+    /** Keeps what the result holds already, and replaces its cause. */
+    async setState(id: string, state: CampaignState, cause: string | null): Promise<void> {
+      await ledger.setCampaignState(id, state, { ...resultOf(await campaignRow(ledger, id)), cause });
+    },
 
     /** Claims the campaign of a stage; its configuration follows from the pipeline's and the pool's. */
     async claimStage(pipelineId: string, stage: PipelineStage): Promise<string> {
@@ -48,14 +55,20 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
       const config = await configs.ofKind(pipelineId, 'pipeline');
       const chosen = await choosePool(deps, stageCampaignId(pipelineId, 'probe'), config);
       const row = await campaignRow(ledger, pipelineId);
-      await ledger.setCampaignState(pipelineId, row.state, { selection: chosen });
+      await ledger.setCampaignState(pipelineId, row.state, { ...resultOf(row), selection: chosen });
       return { pool: chosen.pool.length };
     },
 
     async writeReport(id: string): Promise<{ readonly path: string }> {
-      return { path: (await writeReportFiles(deps, id)).html };
+      const config = await configs.of(id);
+      const prices = config.kind === 'pipeline' ? config.prices : null;
+      return { path: (await writeReportFiles({ ...deps, prices }, id)).html };
     },
   };
+}
+
+function resultOf(row: CampaignRow): Record<string, unknown> {
+  return (row.result ?? {}) as Record<string, unknown>;
 }
 
 function poolOf(row: CampaignRow): readonly string[] {

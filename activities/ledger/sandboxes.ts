@@ -20,7 +20,7 @@ const ENDED = {
 };
 const OPEN = {
   name: 'open sandboxes',
-  text: `SELECT name, isolation FROM sandboxes
+  text: `SELECT name, isolation, worker FROM sandboxes
     WHERE host = $1 AND state IN ('intended', 'created') AND worker <> ALL ($2::text[]) ORDER BY intended_at, name`,
 };
 
@@ -35,7 +35,10 @@ export function sandboxWrites(
       await database.run(ENDED, [name, how]);
     },
     async openSandboxes(host, aliveWorkers) {
-      return database.run<{ name: string; isolation: string }>(OPEN, [host, [...aliveWorkers]]);
+      return database.run<{ name: string; isolation: string; worker: string }>(OPEN, [
+        host,
+        [...aliveWorkers],
+      ]);
     },
   };
 }

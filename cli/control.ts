@@ -1,0 +1,104 @@
+/** `pause`, `unpause`, `stop`, `extend`: updates with validation on the workflow that a person started. */
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { Workflow } from '@temporalio/common';
+import type { Command } from 'commander';
+import { UsageError } from '../core/faults.js';
+import type { StackContext } from './context.js';
+import { withStack } from './context.js';
+import { printJson, say } from './output.js';
+import { resolveCampaign } from './run/find.js';
+import { integer } from './run/options.js';
+
+interface ControlOptions {
+  readonly json?: boolean;
+}
+
+export function registerPause(program: Command): void {
+  control(program, 'pause', 'Finish what is in flight and start nothing new until `unpause`.').action(
+    (name: string, options: ControlOptions) => send(name, 'pause', undefined, options, 'paused'),
+  );
+}
+
+export function registerUnpause(program: Command): void {
+  control(program, 'unpause', 'Go on; after a failed step, run what is missing of it.').action(
+    (name: string, options: ControlOptions) => send(name, 'unpause', undefined, options, 'goes on'),
+  );
+}
+
+export function registerStop(program: Command): void {
+  control(
+    program,
+    'stop',
+    'Stop for good. Committed episodes stay; starting the name again goes on from them.',
+  )
+    .option('--after-step', 'let the running training step finish')
+    .action((name: string, options: ControlOptions & { afterStep?: boolean }) =>
+      send(name, 'stop', options.afterStep ? 'after-step' : 'now', options, 'is stopping'),
+    );
+}
+
+export function registerExtend(program: Command): void {
+  control(program, 'extend', 'Raise the number of steps of a training run.')
+    .requiredOption('--steps <n>', 'steps in all', integer(1))
+    .action((name: string, options: ControlOptions & { steps: number }) =>
+      send(name, 'extend', options.steps, options, `now has ${options.steps} steps`),
+    );
+}
+
+function control(program: Command, verb: string, description: string): Command {
+  return program
+    .command(verb)
+    .description(description)
+    .argument('<campaign>', 'e.g. train/run-1, or run-1 where that is unique')
+    .option('--json', 'print the new state as JSON')
+    .addHelpText(
+      'after',
+      `\nExample:\n  $ steadfast ${verb} train/run-1${verb === 'extend' ? ' --steps 100' : ''}\n`,
+    );
+}
+
+async function send(
+  name: string,
+  update: string,
+  argument: string | number | undefined,
+  options: ControlOptions,
+  done: string,
+): Promise<void> {
+  await withStack(async (context) => {
+    const { id } = await resolveCampaign(await context.ledger(), name);
+    const state = await execute(context, id, update, argument);
+    if (options.json) printJson({ id, state });
+    say(`${id} ${done}.`);
+  });
+}
+
+async function execute(
+  context: StackContext,
+  id: string,
+  update: string,
+  argument: string | number | undefined,
+): Promise<unknown> {
+  const handle = (await context.temporal()).workflow.getHandle<Workflow>(id);
+  try {
+    return await (argument === undefined
+      ? handle.executeUpdate<unknown>(update)
+      : handle.executeUpdate<unknown, [string | number]>(update, { args: [argument] }));
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) {
+      throw new UsageError(
+        id,
+        'a running campaign',
+        'none running',
+        `Start it again, or see: steadfast status ${id}`,
+      );
+    }
+    if (error instanceof WorkflowUpdateFailedError) {
+      throw new UsageError(
+        `${update} ${id}`,
+        'a change that the run can take',
+        error.cause?.message ?? error.message,
+      );
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+/** `steadfast evaluate`: tasks × repetitions, resumable, with a score only when coverage is complete. */
+import type { Command } from 'commander';
+import { integer, type StageOptions, stageOptions, withFlags } from './run/options.js';
+import { attemptsConfig, chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList } from './run/resolve.js';
+import { runCampaign } from './run/stage.js';
+
+interface EvaluateOptions extends StageOptions {
+  readonly exhaustedAsFailed?: boolean;
+}
+
+export function registerEvaluate(program: Command): void {
+  stageOptions(
+    program
+      .command('evaluate')
+      .description('Run the benchmark, every task n times. Run again, only what is missing is run.')
+      .argument('<name>', 'name of the evaluation'),
+  )
+    .option('--model <model>', 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model')
+    .option('--repeat <n>', 'attempts a task', integer(1))
+    .option('--exhausted-as-failed', 'score attempts 0 whose every try met a system error, and say so')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ steadfast evaluate night --model demo@latest\n  $ steadfast evaluate tb --suite thinkingbox --tasks examples/thinkingbox-five.yaml --repeat 2 --model https://host/v1#name\n\nExit code 3: coverage is incomplete and no score is shown.\n',
+    )
+    .action(async (name: string, options: EvaluateOptions) => {
+      const read = withFlags(await readRunFile(options.file), options, 'benchmark');
+      const file = options.exhaustedAsFailed
+        ? { ...read, benchmark: { ...read.benchmark, exhaustedAsFailed: true } }
+        : read;
+      const { suiteRegistry } = await import('../workers/suites.js');
+      const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
+      const wanted = options.tasks ? await readTaskList(options.tasks) : 'benchmark';
+      await runCampaign(name, attemptsConfig('eval', file, suite, await chooseTasks(suite, wanted)), options);
+    });
+}

@@ -1,0 +1,31 @@
+/** `steadfast probe`: every candidate n times, to see how hard it is for this policy. */
+import type { Command } from 'commander';
+import { integer, type StageOptions, stageOptions, withFlags } from './run/options.js';
+import { attemptsConfig, chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList } from './run/resolve.js';
+import { runCampaign } from './run/stage.js';
+
+export function registerProbe(program: Command): void {
+  stageOptions(
+    program
+      .command('probe')
+      .description('Try every candidate task n times. The rows are what `select` reads.')
+      .argument('<name>', 'name of the campaign'),
+  )
+    .option('--model <model>', 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model')
+    .option('--repeat <n>', 'attempts a task', integer(1))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ steadfast probe base-1 --repeat 8\n  $ steadfast probe api --model https://host/v1#name --tasks mine.yaml\n',
+    )
+    .action(async (name: string, options: StageOptions) => {
+      const file = withFlags(await readRunFile(options.file), options, 'probe');
+      const { suiteRegistry } = await import('../workers/suites.js');
+      const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
+      const wanted = options.tasks ? await readTaskList(options.tasks) : 'train';
+      await runCampaign(
+        name,
+        attemptsConfig('probe', file, suite, await chooseTasks(suite, wanted)),
+        options,
+      );
+    });
+}

@@ -1,0 +1,38 @@
+/** `steadfast report`: the report of a campaign as HTML, Markdown and JSON, from what the ledger holds now. */
+import path from 'node:path';
+import type { Command } from 'commander';
+import { withStack } from './context.js';
+import { print, printJson } from './output.js';
+import { resolveCampaign } from './run/find.js';
+import { readRunFile } from './run/resolve.js';
+
+export function registerReport(program: Command): void {
+  program
+    .command('report')
+    .description('Write the report of a campaign: one HTML file that opens from disk, Markdown and JSON.')
+    .argument('<campaign>', 'e.g. pipeline/demo, train/run-1, eval/night')
+    .option('--file <run.yaml>', 'run file whose `prices:` are used')
+    .option('--out <folder>', 'where to; default: reports/ under the home folder')
+    .option('--json', 'print the paths as JSON')
+    .addHelpText('after', '\nExample:\n  $ steadfast report demo --out /tmp/report\n')
+    .action(async (name: string, options: { file?: string; out?: string; json?: boolean }) => {
+      const { writeReportFiles } = await import('../activities/report/files.js');
+      const file = await readRunFile(options.file);
+      await withStack(async (context) => {
+        const ledger = await context.ledger();
+        const row = await resolveCampaign(ledger, name);
+        const frozen = (row.config as { prices?: typeof file.prices | null }).prices;
+        const files = await writeReportFiles(
+          {
+            ledger,
+            artifacts: await context.artifacts(),
+            prices: file.prices ?? frozen ?? null,
+            reports: path.resolve(options.out ?? path.join(context.info.home, 'reports')),
+          },
+          row.id,
+        );
+        if (options.json) printJson(files);
+        else print(files.html);
+      });
+    });
+}

@@ -1,0 +1,77 @@
+/**
+ * Starting a campaign, or going on with it. The ledger is asked first: a name with another configuration is refused
+ * with every changed path; a finished one is shown; anything else attaches to its workflow, or starts it again.
+ */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { CampaignConfig } from '../../core/campaign.js';
+import { fingerprint } from '../../core/fingerprint.js';
+import { type CampaignKind, campaignId } from '../../core/keys.js';
+import type { CampaignRow } from '../../core/ledger.js';
+import { QUEUES } from '../../temporal.config.js';
+import type { StackContext } from '../context.js';
+
+/** Workflow types by kind of campaign (workflows/index.ts). */
+const WORKFLOWS: Readonly<Record<CampaignKind, string>> = {
+  probe: 'probeCampaign',
+  eval: 'evaluation',
+  train: 'trainingRun',
+  pipeline: 'pipeline',
+};
+
+export interface Launched {
+  readonly id: string;
+  /** `started`: new. `resumed`: known, its workflow was started again. `attached`: it runs. `finished`: nothing to do. */
+  readonly how: 'started' | 'resumed' | 'attached' | 'finished';
+  readonly row: CampaignRow;
+}
+
+export async function launch(
+  context: StackContext,
+  name: string,
+  config: CampaignConfig,
+  lanes: number,
+): Promise<Launched> {
+  const ledger = await context.ledger();
+  const id = campaignId(config.kind, name);
+  const { status, row } = await ledger.claimCampaign({
+    id,
+    kind: config.kind,
+    config,
+    fingerprint: fingerprint(config),
+    suite: config.suite,
+    suiteDigest: config.suiteDigest,
+    parent: null,
+  });
+  if (status === 'known' && row.state === 'done' && isComplete(row)) return { id, how: 'finished', row };
+  const started = await startWorkflow(context, id, config.kind, lanes);
+  return { id, how: started ? (status === 'created' ? 'started' : 'resumed') : 'attached', row };
+}
+
+/** False when a workflow of that id runs already. */
+export async function startWorkflow(
+  context: StackContext,
+  id: string,
+  kind: CampaignKind,
+  lanes: number,
+): Promise<boolean> {
+  const temporal = await context.temporal();
+  try {
+    await temporal.workflow.start(WORKFLOWS[kind], {
+      workflowId: id,
+      taskQueue: QUEUES.pipeline,
+      args: [{ campaign: id, lanes }],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowIdConflictPolicy: 'FAIL',
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw error;
+  }
+}
+
+/** A finished probe or evaluation with exhausted attempts may be started again for those alone. */
+function isComplete(row: CampaignRow): boolean {
+  const result = row.result as { complete?: boolean } | null;
+  return result?.complete !== false;
+}

@@ -1,0 +1,75 @@
+/** Progress as text: one line a campaign, the same for `status` and for a running command. */
+import pc from 'picocolors';
+import type { FaultKind } from '../../core/faults.js';
+import type { CampaignSnapshot } from './snapshot.js';
+
+const BAR = 20;
+
+export function progressLine(campaign: CampaignSnapshot): string {
+  const { id, state, counts } = campaign;
+  const parts = [
+    pc.bold(id.padEnd(22)),
+    stateText(state),
+    campaign.training ? trainingText(campaign) : attemptsText(campaign),
+  ];
+  if (state === 'running') {
+    if (campaign.perMinute > 0) parts.push(`${(campaign.perMinute / 60).toFixed(1)}/s`);
+    if (campaign.secondsLeft !== null && campaign.secondsLeft > 0) {
+      parts.push(`${durationText(campaign.secondsLeft)} left`);
+    }
+  }
+  const faults = faultText(counts.faults);
+  if (faults) parts.push(pc.yellow(faults));
+  if (counts.exhausted > 0) parts.push(pc.red(`${counts.exhausted} exhausted`));
+  if (campaign.cause) parts.push(pc.red(campaign.cause));
+  return parts.join('  ');
+}
+
+function attemptsText({ counts, expected }: CampaignSnapshot): string {
+  const total = expected ?? counts.planned;
+  const share = total === 0 ? 0 : counts.clean / total;
+  const rate = counts.clean === 0 ? '' : `, ${((100 * counts.passed) / counts.clean).toFixed(1)} % passed`;
+  return `${bar(share)} ${counts.clean}/${total} episodes${rate}`;
+}
+
+function trainingText({ training, counts }: CampaignSnapshot): string {
+  const { steps, done, current, currentClean, currentPlanned, last, refills } = training!;
+  const within = current && currentPlanned > 0 ? currentClean / currentPlanned : 0;
+  const parts = [`${bar(steps === 0 ? 0 : (done + within * 0.9) / steps)} step ${done}/${steps}`];
+  if (current) parts.push(`now ${currentClean}/${currentPlanned} episodes`);
+  if (last) {
+    const { reward, zeroVarianceShare } = last.metrics;
+    if (typeof reward === 'number') parts.push(`reward ${reward.toFixed(2)}`);
+    if (typeof zeroVarianceShare === 'number') {
+      parts.push(`zero-variance ${(100 * zeroVarianceShare).toFixed(0)} %`);
+    }
+    parts.push(`${refills} refills`);
+  }
+  parts.push(`${counts.clean} episodes`);
+  return parts.join(', ');
+}
+
+export function faultText(faults: Readonly<Partial<Record<FaultKind, number>>>): string {
+  const kinds = Object.entries(faults).filter(([, count]) => count > 0);
+  if (kinds.length === 0) return '';
+  return `system errors: ${kinds.map(([kind, count]) => `${count} ${kind}`).join(', ')}`;
+}
+
+export function durationText(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+function stateText(state: CampaignSnapshot['state']): string {
+  const padded = state.padEnd(7);
+  if (state === 'done') return pc.green(padded);
+  if (state === 'failed') return pc.red(padded);
+  if (state === 'running') return pc.cyan(padded);
+  return pc.yellow(padded);
+}
+
+function bar(share: number): string {
+  const filled = Math.round(Math.min(1, Math.max(0, share)) * BAR);
+  return `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)}`;
+}

@@ -1,0 +1,179 @@
+/** From what a person wrote (run file and flags) to the whole configuration of a campaign. */
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import type { AttemptsConfig, ModelRef, PipelineConfig, TrainConfig } from '../../core/campaign.js';
+import { UsageError } from '../../core/faults.js';
+import { nearestFew } from '../../core/nearest.js';
+import { parseRunFile, type RunFile } from '../../core/schemas/run-file.js';
+import type { Suite, TaskRef } from '../../core/suite.js';
+import { EPISODE_LIMITS, MAX_TRIES, SAMPLING, STEP, TRAINING, UPDATE_PLAN } from '../../temporal.config.js';
+
+/** Reads a run file (YAML or JSON). Throws `UsageError` naming file, line or key. */
+export async function readRunFile(file: string | undefined): Promise<RunFile> {
+  if (file === undefined) return {};
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`run file ${file}`, 'a readable file', (error as Error).message);
+  }
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (error) {
+    throw new UsageError(`run file ${file}`, 'YAML or JSON', (error as Error).message.split('\n')[0]!);
+  }
+  return parseRunFile(value, `run file ${file}`);
+}
+
+/** A list of task ids from a YAML or JSON file: unique non-empty strings. */
+export async function readTaskList(file: string): Promise<readonly string[]> {
+  let value: unknown;
+  try {
+    value = parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`task list ${file}`, 'a YAML or JSON list of task ids', (error as Error).message);
+  }
+  if (!Array.isArray(value)) throw new UsageError(`task list ${file}`, 'a list of task ids', typeof value);
+  const seen = new Set<string>();
+  for (const [index, id] of value.entries()) {
+    const place = `task list ${file}, entry ${index + 1}`;
+    if (typeof id !== 'string' || id === '') throw new UsageError(place, 'a task id', JSON.stringify(id));
+    if (seen.has(id)) throw new UsageError(place, 'every id once', `"${id}" again`);
+    seen.add(id);
+  }
+  return [...seen];
+}
+
+/** The suite's tasks of a split, or the listed ones. Throws `UsageError` for ids that the suite does not have. */
+export async function chooseTasks(
+  suite: Suite,
+  wanted: 'train' | 'benchmark' | readonly string[],
+): Promise<readonly string[]> {
+  const refs = await suite.tasks();
+  if (typeof wanted === 'string') return refs.filter((ref) => ref.split === wanted).map((ref) => ref.id);
+  const known = new Set(refs.map((ref) => ref.id));
+  const unknown = wanted.filter((id) => !known.has(id));
+  if (unknown.length === 0) return wanted;
+  const near = nearestFew(unknown[0]!, known, 3);
+  throw new UsageError(
+    'task list',
+    `tasks of suite ${suite.name}`,
+    `${unknown.length} unknown: ${unknown.slice(0, 5).join(', ')}`,
+    near.length > 0 ? `Nearest: ${near.join(', ')}` : undefined,
+  );
+}
+
+export const DEFAULT_SUITE = 'deskbench';
+
+function common(file: RunFile, suite: Suite) {
+  return {
+    suite: suite.name,
+    suiteDigest: suite.digest,
+    seed: file.seed ?? TRAINING.seed,
+    sampling: { ...SAMPLING, ...defined(file.sampling) },
+    limits: { ...EPISODE_LIMITS, ...defined(file.limits) },
+    maxTries: file.maxTries ?? MAX_TRIES,
+  };
+}
+
+export const BASE_MODEL: ModelRef = { kind: 'trainer', checkpoint: 'base' };
+
+export function attemptsConfig(
+  kind: 'probe' | 'eval',
+  file: RunFile,
+  suite: Suite,
+  tasks: readonly string[],
+): AttemptsConfig {
+  if (tasks.length === 0) throw new UsageError('tasks', 'at least one task', 'none');
+  return {
+    kind,
+    ...common(file, suite),
+    tasks,
+    repeat: (kind === 'probe' ? file.probe?.repeat : file.benchmark?.repeat) ?? REPEAT[kind],
+    model: (file.model as ModelRef | undefined) ?? BASE_MODEL,
+    exhaustedAsFailed: file.benchmark?.exhaustedAsFailed ?? false,
+  };
+}
+
+/** Attempts a task by default: 8 to place a task in a band, 20 to call it dependable. */
+const REPEAT = { probe: 8, eval: 20 } as const;
+
+/** The pool must fill one batch, and holds no benchmark task. Throws `UsageError` if not. */
+export async function trainConfig(
+  file: RunFile,
+  suite: Suite,
+  pool: readonly string[],
+): Promise<TrainConfig> {
+  const shape = { ...STEP, ...defined(file.train?.shape) };
+  const refs: readonly TaskRef[] = await suite.tasks();
+  const benchmark = new Set(refs.filter((ref) => ref.split === 'benchmark').map((ref) => ref.id));
+  const leaked = pool.filter((id) => benchmark.has(id));
+  if (leaked.length > 0) {
+    throw new UsageError('training pool', 'no benchmark task', leaked.slice(0, 5).join(', '));
+  }
+  if (pool.length < shape.groups) {
+    throw new UsageError('training pool', `at least ${shape.groups} tasks, one batch`, String(pool.length));
+  }
+  if (shape.maxGroups < shape.groups || shape.minInformative > shape.groups) {
+    throw new UsageError(
+      'train.shape',
+      'minInformative ≤ groups ≤ maxGroups',
+      `${shape.minInformative}, ${shape.groups}, ${shape.maxGroups}`,
+    );
+  }
+  return {
+    kind: 'train',
+    ...common(file, suite),
+    tasks: pool,
+    from: 'base',
+    steps: file.train?.steps ?? TRAINING.steps,
+    shape,
+    plan: { ...UPDATE_PLAN, ...defined(file.train?.plan) },
+    saveEvery: file.train?.saveEvery ?? TRAINING.saveEvery,
+    validateEvery: file.train?.validateEvery ?? TRAINING.validateEvery,
+    validation: { tasks: [], repeat: file.train?.validationRepeat ?? 4 },
+  };
+}
+
+export async function pipelineConfig(file: RunFile, suite: Suite): Promise<PipelineConfig> {
+  const candidates = await chooseTasks(suite, 'train');
+  const {
+    suite: name,
+    suiteDigest,
+    tasks: _tasks,
+    kind: _kind,
+    seed,
+    sampling,
+    limits,
+    maxTries,
+    ...train
+  } = await trainConfig(file, suite, candidates);
+  return {
+    kind: 'pipeline',
+    suite: name,
+    suiteDigest,
+    seed,
+    sampling,
+    limits,
+    maxTries,
+    probe: { tasks: candidates, repeat: file.probe?.repeat ?? REPEAT.probe },
+    selection: {
+      minCleanRuns: file.selection?.minCleanRuns ?? 3,
+      retainBands: file.selection?.retainBands ?? ['hard', 'medium', 'easy'],
+    },
+    benchmark: {
+      tasks: await chooseTasks(suite, 'benchmark'),
+      repeat: file.benchmark?.repeat ?? REPEAT.eval,
+    },
+    train,
+    prices: file.prices ?? null,
+  };
+}
+
+/** The object without its undefined entries, so that a spread never erases a default. */
+function defined<T extends object>(object: T | undefined): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object ?? {}).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,112 @@
+/** Where a campaign stands, read from the ledger alone: it answers whatever else is down. */
+import type {
+  CampaignRow,
+  CampaignSummary,
+  Counts,
+  Ledger,
+  LedgerReads,
+  StepRow,
+} from '../../core/ledger.js';
+
+export interface CampaignSnapshot {
+  readonly id: string;
+  readonly kind: CampaignRow['kind'];
+  readonly state: CampaignRow['state'];
+  readonly cause: string | null;
+  readonly counts: Counts;
+  /** Attempts that the campaign will have in the end; null for a training run, which refills as it goes. */
+  readonly expected: number | null;
+  readonly perMinute: number;
+  /** Seconds until the end at the current rate, or null where that is not known. */
+  readonly secondsLeft: number | null;
+  readonly training: TrainingSnapshot | null;
+}
+
+export interface TrainingSnapshot {
+  readonly steps: number;
+  readonly done: number;
+  readonly current: StepRow | null;
+  /** Clean attempts of the current step, and those planned so far. */
+  readonly currentClean: number;
+  readonly currentPlanned: number;
+  readonly last: StepRow | null;
+  readonly refills: number;
+}
+
+/** The campaign and, for a pipeline, the campaigns of its stages, in the order in which they began. */
+export async function snapshot(
+  ledger: Ledger & LedgerReads,
+  id: string,
+): Promise<{ readonly row: CampaignRow; readonly campaigns: readonly CampaignSnapshot[] } | undefined> {
+  const row = await ledger.campaign(id);
+  if (!row) return undefined;
+  const rows =
+    row.kind === 'pipeline'
+      ? await stagesOf(ledger, id)
+      : [row as Pick<CampaignRow, 'id' | 'kind' | 'state'>];
+  const campaigns: CampaignSnapshot[] = [];
+  for (const stage of rows) campaigns.push(await one(ledger, stage));
+  return { row, campaigns };
+}
+
+async function stagesOf(ledger: LedgerReads, id: string): Promise<readonly CampaignSummary[]> {
+  return [...(await ledger.campaigns({ parent: id }))].reverse();
+}
+
+async function one(
+  ledger: Ledger & LedgerReads,
+  { id, kind, state }: Pick<CampaignRow, 'id' | 'kind' | 'state'>,
+): Promise<CampaignSnapshot> {
+  const row = await ledger.campaign(id);
+  const counts = await ledger.counts(id);
+  const { perMinute } = await ledger.progress(id, 20);
+  const config = row?.config as { tasks?: readonly string[]; repeat?: number; steps?: number } | undefined;
+  const training = kind === 'train' ? await trainingOf(ledger, id, config?.steps ?? 0) : null;
+  const expected = training ? null : (config?.tasks?.length ?? 0) * (config?.repeat ?? 0);
+  const left = expected === null ? null : expected - counts.clean - counts.exhausted;
+  return {
+    id,
+    kind,
+    state,
+    cause: (row?.result as { cause?: string | null } | null)?.cause ?? null,
+    counts,
+    expected,
+    perMinute,
+    secondsLeft: training
+      ? trainingLeft(training)
+      : left === null || perMinute === 0
+        ? null
+        : (left / perMinute) * 60,
+    training,
+  };
+}
+
+async function trainingOf(
+  ledger: Ledger & LedgerReads,
+  run: string,
+  steps: number,
+): Promise<TrainingSnapshot> {
+  const rows = await ledger.steps(run);
+  const done = rows.filter((row) => row.state === 'done');
+  const current = rows.find((row) => row.state !== 'done') ?? null;
+  const attempts = current ? await ledger.attempts(run, { step: current.step }) : [];
+  return {
+    steps: Math.max(steps, done.length),
+    done: done.length,
+    current,
+    currentClean: attempts.filter((row) => row.state === 'clean').length,
+    currentPlanned: attempts.length,
+    last: done.at(-1) ?? null,
+    refills: done.reduce((sum, row) => sum + Number(row.metrics.refillGroups ?? 0), 0),
+  };
+}
+
+/** From the mean time of the steps that are done. */
+function trainingLeft({ steps, done, last }: TrainingSnapshot): number | null {
+  if (!last || done === 0) return null;
+  const seconds =
+    Number(last.metrics.secondsSampling ?? 0) +
+    Number(last.metrics.secondsUpdate ?? 0) +
+    Number(last.metrics.secondsPublish ?? 0);
+  return seconds === 0 ? null : seconds * (steps - done);
+}

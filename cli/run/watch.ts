@@ -1,0 +1,91 @@
+/** Watching a campaign until it ends, is paused, or the person has seen enough. Watching changes nothing. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { logUpdateStderr } from 'log-update';
+import { Fault } from '../../core/faults.js';
+import type { CampaignRow } from '../../core/ledger.js';
+import type { StackContext } from '../context.js';
+import { say } from '../output.js';
+import { progressLine } from './progress.js';
+import { snapshot } from './snapshot.js';
+
+const POLL_MS = 1_000;
+/** Without a terminal: a line at most this often, and whenever a state changes. */
+const PLAIN_EVERY_MS = 10_000;
+
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /** Progress goes to standard error; false shows nothing. */
+  readonly show: boolean;
+  /** True for `status --watch`, which goes on through pauses. */
+  readonly throughPauses?: boolean;
+}
+
+/** Resolves with the row when the campaign is no longer running, or with undefined when the signal was aborted. */
+export async function watch(
+  context: StackContext,
+  id: string,
+  { signal, show, throughPauses = false }: WatchOptions,
+): Promise<CampaignRow | undefined> {
+  const ledger = await context.ledger();
+  const painter = show ? (process.stderr.isTTY ? terminalPainter() : plainPainter()) : undefined;
+  try {
+    while (!signal.aborted) {
+      const seen = await patiently(() => snapshot(ledger, id));
+      if (seen) {
+        painter?.paint(
+          seen.campaigns.map((campaign) => ({
+            id: campaign.id,
+            state: campaign.state,
+            line: progressLine(campaign),
+          })),
+        );
+        const stuck = seen.campaigns.find((campaign) => campaign.state === 'paused');
+        if (seen.row.state !== 'running' && !(seen.row.state === 'paused' && throughPauses)) return seen.row;
+        if (stuck && !throughPauses) return { ...seen.row, state: 'paused', result: { cause: stuck.cause } };
+      }
+      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+    }
+    return undefined;
+  } finally {
+    painter?.done();
+  }
+}
+
+/** The database may be starting again: its silence is not the run's end. */
+async function patiently<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof Fault && error.kind === 'ledger' && error.retry) return undefined;
+    throw error;
+  }
+}
+
+interface Painted {
+  readonly id: string;
+  readonly state: string;
+  readonly line: string;
+}
+
+function terminalPainter() {
+  return {
+    paint: (lines: readonly Painted[]) => logUpdateStderr(lines.map(({ line }) => line).join('\n')),
+    done: () => logUpdateStderr.done(),
+  };
+}
+
+function plainPainter() {
+  const shown = new Map<string, { state: string; at: number }>();
+  return {
+    paint(lines: readonly Painted[]) {
+      const now = Date.now();
+      for (const { id, state, line } of lines) {
+        const last = shown.get(id);
+        if (last && last.state === state && (state !== 'running' || now - last.at < PLAIN_EVERY_MS)) continue;
+        shown.set(id, { state, at: now });
+        say(line);
+      }
+    },
+    done: () => undefined,
+  };
+}

@@ -1,0 +1,127 @@
+/** `steadfast show KEY`: one episode: messages, calls, verdict, tokens, and how its final state differs. */
+import type { Command } from 'commander';
+import pc from 'picocolors';
+import type { Trajectory } from '../activities/episode/trajectory.js';
+import { UsageError } from '../core/faults.js';
+import type { AttemptDetail, Ledger, LedgerReads } from '../core/ledger.js';
+import type { Message } from '../core/message.js';
+import { nearestFew } from '../core/nearest.js';
+import { withStack } from './context.js';
+import { print, printJson } from './output.js';
+
+interface ShowOptions {
+  readonly try?: string;
+  readonly json?: boolean;
+}
+
+export function registerShow(program: Command): void {
+  program
+    .command('show')
+    .description('One attempt: its tries, conversation, verdict and state difference.')
+    .argument('<key...>', 'the key as `episodes` prints it; quotes are not needed')
+    .option('--json', 'print the attempt and its trajectory as JSON')
+    .addHelpText('after', '\nExample:\n  $ steadfast show eval/demo-final · retail:refund-07 · 3\n')
+    .action(async (words: readonly string[], options: ShowOptions) => {
+      const key = words.join(' ');
+      await withStack(async (context) => {
+        const ledger = await context.ledger();
+        const attempt = (await ledger.attempt(key)) ?? (await unknownKey(ledger, key));
+        const digest = attempt.trajectory ?? attempt.history.findLast((row) => row.trajectory)?.trajectory;
+        const trajectory = digest
+          ? (JSON.parse(
+              new TextDecoder().decode(await (await context.artifacts()).get(digest)),
+            ) as Trajectory)
+          : null;
+        if (options.json) printJson({ attempt, trajectory });
+        else print([...headText(attempt), ...(trajectory ? trajectoryText(trajectory) : [])].join('\n'));
+      });
+    });
+}
+
+async function unknownKey(ledger: LedgerReads & Ledger, key: string): Promise<never> {
+  const campaign = key.split(' · ')[0]!.replace(/\/step-\d+$/, '');
+  const known = (await ledger.campaign(campaign))
+    ? (await ledger.attempts(campaign)).map((row) => row.key)
+    : [];
+  const near = nearestFew(key, known, 3);
+  throw new UsageError(
+    'attempt key',
+    'a key of the ledger',
+    `"${key}"`,
+    near.length > 0 ? `Nearest: ${near.join('; ')}` : 'List keys with: steadfast episodes',
+  );
+}
+
+function headText(attempt: AttemptDetail): string[] {
+  const { verdict, termination, weightVersion, usage, seed } = attempt;
+  const lines = [
+    pc.bold(attempt.key),
+    `state        ${attempt.state}${verdict ? ` (${verdict.passed ? pc.green('passed') : pc.red('failed')})` : ''}`,
+  ];
+  if (termination) lines.push(`ended by     ${termination}`);
+  if (weightVersion) lines.push(`weights      ${weightVersion}`);
+  lines.push(`seed         ${seed}`);
+  if (usage) lines.push(`tokens       ${usage.policySampledTokens} sampled in ${usage.policyCalls} turns`);
+  for (const row of attempt.history) {
+    const fault = row.fault
+      ? `: ${row.fault.kind}${row.fault.code ? ` ${row.fault.code}` : ''}, ${row.fault.message}`
+      : '';
+    lines.push(
+      `try ${row.tryNumber}.${row.activityAttempt}      ${row.state}${fault}  ${pc.dim(row.worker)}`,
+    );
+  }
+  return lines;
+}
+
+function trajectoryText({ messages, verdict, effects, expected }: Trajectory): string[] {
+  const lines = ['', ...messages.flatMap(messageText)];
+  for (const reason of verdict?.reasons ?? []) lines.push(pc.red(`✗ ${reason}`));
+  for (const { question, answer } of verdict?.judged ?? [])
+    lines.push(`judge: ${question} ${answer ? 'yes' : 'no'}`);
+  if (expected && effects) lines.push('', ...differenceText(expected, effects));
+  return lines;
+}
+
+function messageText(message: Message): string[] {
+  switch (message.role) {
+    case 'system':
+    case 'user':
+      return [`${pc.cyan(message.role.padEnd(10))} ${message.content}`];
+    case 'tool':
+      return [`${(message.isError ? pc.red : pc.dim)(`  → ${message.name}`)} ${message.content}`];
+    case 'assistant': {
+      const { reasoning, content, toolCalls } = message;
+      const head = pc.yellow('assistant '.padEnd(10));
+      return [
+        ...(reasoning ? [`${head} ${pc.dim(reasoning)}`] : []),
+        ...(content ? [`${head} ${content}`] : []),
+        ...toolCalls.map((call) => `${head} ${call.name}(${JSON.stringify(call.arguments)})`),
+      ];
+    }
+  }
+}
+
+/** Rows that differ, line by line as JSON. */
+function differenceText(expected: unknown, actual: unknown): string[] {
+  const wanted = rowsOf(expected);
+  const found = rowsOf(actual);
+  const lines: string[] = [];
+  for (const name of new Set([...wanted.keys(), ...found.keys()])) {
+    const [a, b] = [wanted.get(name), found.get(name)];
+    if (a === b) continue;
+    if (a !== undefined) lines.push(pc.green(`expected ${name} ${a}`));
+    if (b !== undefined) lines.push(pc.red(`actual   ${name} ${b}`));
+  }
+  return lines.length === 0 ? ['the final state is as expected'] : lines;
+}
+
+/** `server.table.row` → row as JSON, three levels down. */
+function rowsOf(value: unknown, path = '', depth = 0): Map<string, string> {
+  if (depth === 3 || typeof value !== 'object' || value === null)
+    return new Map([[path, JSON.stringify(value)]]);
+  const rows = new Map<string, string>();
+  for (const [key, inner] of Object.entries(value)) {
+    for (const entry of rowsOf(inner, path ? `${path}.${key}` : key, depth + 1)) rows.set(...entry);
+  }
+  return rows;
+}

@@ -1,0 +1,43 @@
+/** The sandbox drivers of this host, and the reaper that runs when a worker starts. */
+import { createInlineDriver } from '../activities/sandbox/inline.js';
+import { createProcessDriver } from '../activities/sandbox/process.js';
+import { UsageError } from '../core/faults.js';
+import type { Ledger } from '../core/ledger.js';
+import type { Isolation, SandboxDriver } from '../core/sandbox.js';
+import type { WorkerEnvironment } from './environment.js';
+
+export function sandboxDrivers(home: string): (isolation: Isolation) => SandboxDriver {
+  const drivers: Partial<Record<Isolation, SandboxDriver>> = {
+    inline: createInlineDriver(),
+    process: createProcessDriver(home),
+  };
+  return (isolation) => {
+    const driver = drivers[isolation];
+    if (driver) return driver;
+    throw new UsageError('isolation', Object.keys(drivers).join(' or '), isolation);
+  };
+}
+
+/** Ends what workers of this host that were killed have left behind. Those of living workers are not touched. */
+export async function reapOpenSandboxes(
+  ledger: Pick<Ledger, 'openSandboxes' | 'sandboxEnded'>,
+  environment: Pick<WorkerEnvironment, 'host' | 'identity'>,
+  driver: (isolation: Isolation) => SandboxDriver,
+): Promise<void> {
+  for (const { name, isolation, worker } of await ledger.openSandboxes(environment.host, [])) {
+    if (worker !== environment.identity && isAlive(worker)) continue;
+    await driver(isolation as Isolation).reap(name);
+    await ledger.sandboxEnded(name, 'reaped');
+  }
+}
+
+/** By the process id in `host:pid`. A reused id only delays the reaping. */
+function isAlive(worker: string): boolean {
+  const pid = Number(worker.slice(worker.lastIndexOf(':') + 1));
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
