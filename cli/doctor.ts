@@ -53,7 +53,7 @@ function running(state: StackState | undefined): Line[] {
   const supervisor: Line = {
     name: 'stack',
     ok: alive,
-    found: alive ? state.state : (state.problem ?? 'its supervisor is gone'),
+    found: alive ? state.state : firstLine(state.problem ?? 'its supervisor is gone'),
     fix: alive ? null : 'steadfast up, or steadfast down',
   };
   return [
@@ -64,12 +64,15 @@ function running(state: StackState | undefined): Line[] {
       return {
         name: `  ${item.name}`,
         ok,
-        found: ok ? `process ${item.pid}${restarts}` : (item.problem ?? 'not running'),
+        found: ok ? `process ${item.pid}${restarts}` : firstLine(item.problem ?? 'not running'),
         fix: ok ? null : `see ${item.log}`,
       };
     }),
   ];
 }
+
+/** The rest is the end of a log, which the fix names. */
+const firstLine = (words: string): string => words.split('\n')[0] as string;
 
 function text({ name, ok, found, fix }: Line): string {
   const mark = ok ? pc.green('✓') : pc.red('✗');
