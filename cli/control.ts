@@ -81,7 +81,7 @@ async function execute(
   const handle = (await context.temporal()).workflow.getHandle<Workflow>(id);
   try {
     return await (argument === undefined
-      ? handle.executeUpdate<unknown>(update)
+      ? handle.executeUpdate<unknown, []>(update)
       : handle.executeUpdate<unknown, [string | number]>(update, { args: [argument] }));
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) {

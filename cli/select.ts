@@ -1,6 +1,8 @@
 /** `steadfast select`: from probe rows to a training pool. Option names are the reference pipeline's, plus ours. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Ledger } from '../core/ledger.js';
+import { SELECTION_DEFAULTS } from '../core/selection/options.js';
+import { DEFAULT_FIELDS } from '../core/selection/rows.js';
 
 export interface SelectDeps {
   /** Written into the manifest. */
@@ -52,8 +54,8 @@ export function registerSelect(program: Command, deps: SelectDeps): void {
     )
     .option('--campaign <name>', 'take the policy rows from this probe campaign in the ledger')
     .requiredOption('--output-dir <folder>', 'where the lists, aggregates and manifest go')
-    .option('--uid-field <path>', 'field of the task id', 'uid')
-    .option('--success-field <path>', 'field that says whether the check passed', 'test_result.result')
+    .option('--uid-field <path>', 'field of the task id', DEFAULT_FIELDS.uid)
+    .option('--success-field <path>', 'field that says whether the check passed', DEFAULT_FIELDS.success)
     .option(
       '--system-error-field <path>',
       'field that marks a system error; a boolean on every row once named',
@@ -65,15 +67,35 @@ export function registerSelect(program: Command, deps: SelectDeps): void {
       'the same for reference rows (default: as for the policy)',
     )
     .option('--exclude-uids <file>', 'ids to leave out: a list, or {"uids": [...]}, YAML or JSON')
-    .option('--min-clean-runs <count>', 'clean runs that a task needs', number, 3)
+    .option(
+      '--min-clean-runs <count>',
+      'clean runs that a task needs',
+      number,
+      SELECTION_DEFAULTS.minCleanRuns,
+    )
     .option('--retain-band <band>', 'band to keep (repeatable; default: hard, medium, easy)', append, [])
-    .option('--reference-min-clean-runs <count>', 'clean reference runs that a task needs', number, 1)
-    .option('--reference-min-successes <count>', 'reference successes that a task needs', number, 1)
+    .option(
+      '--reference-min-clean-runs <count>',
+      'clean reference runs that a task needs',
+      number,
+      SELECTION_DEFAULTS.referenceMinCleanRuns,
+    )
+    .option(
+      '--reference-min-successes <count>',
+      'reference successes that a task needs',
+      number,
+      SELECTION_DEFAULTS.referenceMinSuccesses,
+    )
     .option('--reference-solvability-threshold <rate>', 'with the next: P(reference rate > this) ...', number)
     .option('--reference-min-probability-above <share>', '... must be at least this', number)
-    .option('--mode <mode>', 'selection (one list) or split (train and test)', 'selection')
-    .option('--test-fraction <share>', 'share of every family of tasks that is held out', number, 0.2)
-    .option('--seed <integer>', 'seed of the split', number, 42)
+    .option('--mode <mode>', 'selection (one list) or split (train and test)', SELECTION_DEFAULTS.mode)
+    .option(
+      '--test-fraction <share>',
+      'share of every family of tasks that is held out',
+      number,
+      SELECTION_DEFAULTS.testFraction,
+    )
+    .option('--seed <integer>', 'seed of the split', number, SELECTION_DEFAULTS.seed)
     .option('--drop-identical', 'leave out lines that repeat an earlier one byte for byte')
     .option('--force', 'replace another selection in the folder')
     .option('--json', 'print one JSON document')
