@@ -47,7 +47,8 @@ function downloaded(home) {
       .filter((file) => /temporal/.test(path.basename(file)))
       .map((file) => path.join(downloadFolder(home), file));
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return [];
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     throw error;
   }
 }

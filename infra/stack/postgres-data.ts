@@ -147,11 +147,18 @@ export async function readPassword(dataDir: string): Promise<string> {
   throw new UsageError(passwordFile(dataDir), 'the password of the data folder beside it', 'nothing');
 }
 
-/** Who serves the folder, as its `postmaster.pid` says: line 1 process id, line 4 port. Undefined: nobody. */
-export async function postmaster(dataDir: string): Promise<{ pid: number; port: number } | undefined> {
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+  /** It accepts sessions; false while it recovers or stops. */
+  readonly ready: boolean;
+}
+
+/** Who serves the folder, as its `postmaster.pid` says: line 1 process id, 4 port, 8 state. Undefined: nobody. */
+export async function postmaster(dataDir: string): Promise<Postmaster | undefined> {
   const lines = (await readIfThere(join(dataDir, 'postmaster.pid')))?.split('\n');
   const [pid, port] = [Number(lines?.[0]), Number(lines?.[3])];
-  return pid > 0 ? { pid, port } : undefined;
+  return pid > 0 ? { pid, port, ready: lines?.[7]?.trim() === 'ready' } : undefined;
 }
 
 /** True while that process is a live PostgreSQL server of exactly this folder (a zombie or a reused id is not). */

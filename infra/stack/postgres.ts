@@ -91,7 +91,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     const running = await postmaster(dataDir);
     if (running && isServerOf(running.pid, dataDir)) {
       const url = urlOf(running.port, password);
-      if (await answers(url, deadline, () => isServerOf(running.pid, dataDir))) {
+      if (await answers(url, dataDir, running.pid, deadline)) {
         await ensureDatabase(url);
         return handle(url, running.pid, dataDir, true);
       }
@@ -103,9 +103,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
 
     const started = await launch(binaries, runAs, dataDir, logFile, options);
     const url = urlOf(options.port, password);
-    if (
-      await answers(url, deadline, () => started.child.exitCode === null && started.child.signalCode === null)
-    ) {
+    if (await answers(url, dataDir, started.pid, deadline)) {
       await ensureDatabase(url);
       started.child.unref();
       return handle(url, started.pid, dataDir, false);
@@ -195,17 +193,19 @@ function urlOf(port: number, password: string): string {
   return `postgresql://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
 
-/** True when a session can be opened; false when `alive` says that there is nobody to wait for, or at the deadline. */
-async function answers(url: string, deadline: number, alive: () => boolean): Promise<boolean> {
-  while (alive()) {
-    if (await canConnect(url)) return true;
+/** True when that server says it is ready and opens a session; false when it has ended, or at the deadline. */
+async function answers(url: string, dataDir: string, pid: number, deadline: number): Promise<boolean> {
+  while (isServerOf(pid, dataDir)) {
+    const said = await postmaster(dataDir);
+    // Its word first: on a taken port somebody else would answer.
+    if (said?.pid === pid && said.ready && (await canConnect(url))) return true;
     if (Date.now() > deadline) return false;
     await sleep(POLL_MS);
   }
   return false;
 }
 
-/** A wrong password is an answer too, and the wrong one: the port belongs to somebody else's server. */
+/** False while the server starts or stops. Throws `UsageError` when the password beside the folder is not its own. */
 async function canConnect(url: string): Promise<boolean> {
   const client = new pg.Client({
     connectionString: withDatabase(url, 'postgres'),
@@ -220,10 +220,9 @@ async function canConnect(url: string): Promise<boolean> {
     const code = (error as { code?: string }).code ?? '';
     if (code === '28P01' || code === '28000') {
       throw new UsageError(
-        `port ${new URL(url).port}`,
-        "Steadfast's own PostgreSQL",
-        'a server that refuses the password beside the data folder',
-        'Stop that server, or choose another port',
+        'PostgreSQL password',
+        'the one that the data folder was made with, in the file beside it',
+        'another one, which the server refuses',
       );
     }
     return false;

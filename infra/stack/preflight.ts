@@ -10,6 +10,7 @@ import { SetupProblem } from '../setup/problem.mjs';
 import { venvPython } from '../setup/python.mjs';
 import { ROOT } from '../setup/root.mjs';
 import { findTemporal } from '../setup/temporal.mjs';
+import { requireBaseCheckpoint } from './base-checkpoint.js';
 import { externalDatabase } from './database.js';
 import type { PlanOptions } from './plan.js';
 import { findBinaries } from './postgres-data.js';
@@ -55,7 +56,6 @@ function look({ home, services, workers }: Wanted): {
     );
   }
   if (services.includes('trainer')) {
-    const base = join(ROOT, 'native', 'trainer', 'base', 'model.safetensors');
     checks.push(
       check(
         'Python packages',
@@ -63,7 +63,7 @@ function look({ home, services, workers }: Wanted): {
         'the environment',
         SET_UP,
       ),
-      check('base checkpoint', existsSync(base) && base, base, 'Run "git checkout native/trainer/base"'),
+      attempt('base checkpoint', requireBaseCheckpoint),
     );
   }
   const scripts = [
@@ -83,11 +83,18 @@ function check(name: string, found: string | false | undefined, expected: string
 }
 
 function roomCheck(home: string): Check {
-  try {
+  return attempt('home folder', () => {
     requireRoom(home, ROOM_MB, 'databases, logs and artifacts');
-    return { name: 'home folder', found: home };
+    return home;
+  });
+}
+
+/** `look` returns what it found, or throws what is wrong. */
+function attempt(name: string, look: () => string): Check {
+  try {
+    return { name, found: look() };
   } catch (error) {
-    return { name: 'home folder', problem: usage('home folder', error) };
+    return { name, problem: usage(name, error) };
   }
 }
 

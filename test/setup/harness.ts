@@ -8,6 +8,9 @@ import { isAlive, type ProcessId, signal } from '../../infra/setup/process.mjs';
 import { readState, type StackProcess, type StackState } from '../../infra/stack/info.js';
 import { stopStack } from '../../infra/stack/stop.js';
 
+// The stack of these tests runs its own database, whatever the other tests use.
+delete process.env.DATABASE_URL;
+
 /** A home with a space in its name, so that no test can do without one. */
 export function temporaryHome(): string {
   return mkdtempSync(join(tmpdir(), 'steadfast home '));
