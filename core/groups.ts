@@ -18,9 +18,18 @@
  * Both stop at `maxRounds` refill rounds (for `eager`: groups × (maxRounds + 1) groups), at `maxGroups` groups,
  * and when every task of the pool was started once. So a step starts at most `maxGroups` groups and never loops.
  */
-import { isZeroVariance } from './advantages.js';
 import { dominantCause, type StepCause, stepFailure } from './causes.js';
-import { type FaultKind, UsageError } from './faults.js';
+import { UsageError } from './faults.js';
+import {
+  dropWaiting,
+  firstFault,
+  type Group,
+  type InformativeGroup,
+  informative,
+  type MemberResult,
+  rowOf,
+  settle,
+} from './group.js';
 import type { GroupRow } from './ledger.js';
 
 export interface StepGroupsOptions {
@@ -58,18 +67,6 @@ export interface MemberStart {
   readonly taskId: string;
 }
 
-export type MemberResult =
-  | { readonly outcome: 'clean'; readonly reward: number }
-  | { readonly outcome: 'exhausted'; readonly fault: FaultKind };
-
-export interface InformativeGroup {
-  readonly round: number;
-  readonly group: number;
-  readonly taskId: string;
-  /** rewards[member]. */
-  readonly rewards: readonly number[];
-}
-
 export interface GroupCounts {
   /** Groups started: how far the cursor moves when the step is committed. */
   readonly started: number;
@@ -87,15 +84,6 @@ export interface GroupCounts {
 export type StepEnd =
   | { readonly state: 'ready'; readonly batch: readonly InformativeGroup[]; readonly cause: StepCause | null }
   | { readonly state: 'failed'; readonly cause: StepCause; readonly message: string };
-
-interface Group {
-  readonly round: number;
-  readonly group: number;
-  readonly taskId: string;
-  /** results[member]: waiting to be started, running, its result, or dropped because a sibling was exhausted. */
-  readonly results: ('waiting' | 'running' | 'dropped' | MemberResult)[];
-  state: GroupRow['state'] | 'running';
-}
 
 export class StepGroups {
   readonly #options: StepGroupsOptions;
@@ -252,39 +240,6 @@ export class StepGroups {
     settle(entry);
     return entry;
   }
-}
-
-function dropWaiting(entry: Group): void {
-  for (const [member, result] of entry.results.entries()) {
-    if (result === 'waiting') entry.results[member] = 'dropped';
-  }
-}
-
-/** Gives the group its state once nothing of it is waiting or running. */
-function settle(entry: Group): void {
-  if (entry.results.some((result) => result === 'waiting' || result === 'running')) return;
-  const rewards = rowOf(entry).rewards.filter((reward) => reward !== null);
-  if (rewards.length < entry.results.length) entry.state = 'incomplete';
-  else entry.state = isZeroVariance(rewards) ? 'zero_variance' : 'informative';
-}
-
-function rowOf({ round, group, taskId, state, results }: Group): GroupRow {
-  const rewards = results.map((result) =>
-    typeof result !== 'string' && result.outcome === 'clean' ? result.reward : null,
-  );
-  return { round, group, taskId, state: state === 'running' ? 'incomplete' : state, rewards };
-}
-
-function informative(entry: Group): InformativeGroup {
-  const { round, group, taskId, rewards } = rowOf(entry);
-  return { round, group, taskId, rewards: rewards.filter((reward) => reward !== null) };
-}
-
-function firstFault(entry: Group): FaultKind | undefined {
-  for (const result of entry.results) {
-    if (typeof result !== 'string' && result.outcome === 'exhausted') return result.fault;
-  }
-  return undefined;
 }
 
 function checkOptions(options: StepGroupsOptions): void {

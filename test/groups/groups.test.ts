@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type MemberResult,
-  type MemberStart,
-  StepGroups,
-  type StepGroupsOptions,
-} from '../../core/groups.js';
+import type { MemberResult } from '../../core/group.js';
+import { type MemberStart, StepGroups, type StepGroupsOptions } from '../../core/groups.js';
 import { TaskOrder } from '../../core/order.js';
 import { randomStream } from '../../core/random.js';
 
