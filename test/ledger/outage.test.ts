@@ -1,5 +1,8 @@
 /** What a restart, a crash and an absence of the database cost: nothing, nothing, and a clear error. */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import getPort from 'get-port';
@@ -17,8 +20,8 @@ const start = () =>
   startPostgres({ dataDir: join(folder, 'the data'), port, logFile: join(folder, 'pg.log') });
 
 beforeAll(async () => {
+  // Mode 0700: as root, the server gets through a folder that is closed to the user it runs as.
   folder = await mkdtemp(join(tmpdir(), 'steadfast outage '));
-  await chmod(folder, 0o711);
   port = await getPort();
   server = await start();
   await migrate(server.url);
@@ -91,17 +94,35 @@ test('a wrong password and a missing schema are errors that no retry can help', 
 });
 
 test('a stranger with the process id of a dead server does not keep it from starting', async () => {
-  const { readFile, writeFile } = await import('node:fs/promises');
   const pidFile = join(folder, 'the data', 'postmaster.pid');
   const lines = (await readFile(pidFile, 'utf8')).split('\n');
   process.kill(server.pid, 'SIGKILL');
-  await expect.poll(() => createAlive(server.pid)).toBe(false);
+  await expect.poll(() => isAlive(server.pid)).toBe(false);
   await writeFile(pidFile, [String(process.pid), ...lines.slice(1)].join('\n'));
   server = await start();
   expect(server.adopted).toBe(false);
 });
 
-function createAlive(pid: number): boolean {
+test('a taken port is named, and the data is none the worse for it', async () => {
+  await server.stop();
+  const squatter = createServer().listen(port, '127.0.0.1');
+  await once(squatter, 'listening');
+  await expect(start()).rejects.toThrow(`PostgreSQL port: expected a free port on 127.0.0.1, found ${port}`);
+  await new Promise((done) => squatter.close(done));
+  server = await start();
+});
+
+test('a data folder of another major version is refused', async () => {
+  const versionFile = join(folder, 'the data', 'PG_VERSION');
+  const version = await readFile(versionFile, 'utf8');
+  await writeFile(versionFile, '9\n');
+  await expect(start()).rejects.toThrow(
+    /expected a data folder of PostgreSQL \d+, found one of PostgreSQL 9/,
+  );
+  await writeFile(versionFile, version);
+});
+
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
