@@ -6,6 +6,7 @@
  */
 import { ID_PREFIXES } from './draw.js';
 import { systemMessage } from './scene.js';
+import { NEW_CARD_SENTENCE } from './templates/accounts.js';
 import { TEMPLATES } from './templates/all.js';
 import { TELL_SENTENCE } from './templates/template.js';
 import { CITIES, COLORS, ITEMS } from './vocabulary.js';
@@ -18,8 +19,8 @@ const SPOKEN = `
   flight flexible fixed seats free full punctual delayed seat upgraded waitlist joined voucher issued booking moved
   card settled account open frozen blocked ordered disputed money transferred
   no such bad order customer traveler client payment case tool parameter amount target
-  which choice refund or replacement done thanks i do not know need a new
-  . , ? <DONE>
+  which choice refund or replacement done thanks i do not know and the
+  hello please help . , ? <DONE>
 `;
 
 const tools = Object.values(DOMAINS).flat();
@@ -41,6 +42,7 @@ export const LEXICON = {
     [
       SPOKEN,
       TELL_SENTENCE,
+      NEW_CARD_SENTENCE,
       ...wordings,
       ...DOMAIN_NAMES.map(systemMessage),
       ...ITEMS,

@@ -1,6 +1,6 @@
 /** Playing a script turn by turn: the oracle, and with chance the noisy agent. */
 import type { AssistantMessage, Message } from '../../core/message.js';
-import type { DeskTask } from './scene.js';
+import { type DeskTask, namedSlots } from './scene.js';
 import { type Chooser, DONE_MARKER, type Script, steady } from './script.js';
 
 /** Produces assistant turns of one episode. It reads tool results and the user's words, nothing else. */
@@ -11,7 +11,7 @@ export class ScriptedAgent {
   private over = false;
 
   constructor(task: DeskTask, agent: Chooser = steady) {
-    this.script = task.template.script(task.scene.slots, agent);
+    this.script = task.template.script(namedSlots(task), agent);
   }
 
   /** The next turn after the newest of `observations` (the opening, tool results or an answer). Repeats the end marker once over. */

@@ -1,6 +1,7 @@
 /** One drawn task of a template: everything that decides it, without the harness around it. */
 import { createHash } from 'node:crypto';
 import { Draw, type Split } from './draw.js';
+import type { Slots } from './script.js';
 import { type Facts, fill, type Scene, type Template } from './templates/template.js';
 import { applyWrites } from './world/domains.js';
 import type { Tables } from './world/tables.js';
@@ -18,26 +19,35 @@ export interface DeskTask {
   readonly expected: Tables;
 }
 
+/** Courtesies around a request. They carry nothing, and both splits use them. */
+const OPENERS = ['', 'hello , ', '', 'please help . '];
+const CLOSERS = ['', '', ' thanks .'];
+
 /** The task number `index` of a template's split; `salt` draws other parameters for the same branch and wording. */
 export function drawTask(template: Template, split: Split, index: number, salt = ''): DeskTask {
+  // Cycles of one length would marry each branch to one wording: each full cycle of branches shifts the wordings by one.
   const wordings = template.wordings[split];
-  const wording = wordings[index % wordings.length];
+  const core = wordings[(index + Math.floor(index / template.branches.length)) % wordings.length];
   const branch = template.branches[index % template.branches.length];
-  if (wording === undefined || branch === undefined) {
+  if (core === undefined || branch === undefined)
     throw new Error(`template ${template.name} has no ${split} wording`);
-  }
-  // Wordings and branches are cycled; without a shift, equal cycle lengths would marry each branch to one wording.
-  const shifted = wordings[(index + Math.floor(index / wordings.length)) % wordings.length] ?? wording;
-  const scene = template.scene(new Draw(split, `${template.name} ${index} ${salt}`), branch);
+  const draw = new Draw(split, `${template.name} ${index} ${salt}`);
+  const wording = `${draw.pick(OPENERS)}${core}${draw.pick(CLOSERS)}`;
+  const scene = template.scene(draw, branch);
   return {
     template,
     split,
     scene,
-    wording: shifted,
-    opening: fill(shifted, scene.slots),
+    wording,
+    opening: fill(wording, scene.slots),
     facts: scene.facts,
     expected: applyWrites(template.domain, scene.start, template.writes(scene)),
   };
+}
+
+/** The slots that the request names: all that an agent is told of the scene. */
+export function namedSlots({ wording, scene }: DeskTask): Slots {
+  return Object.fromEntries(Object.entries(scene.slots).filter(([name]) => wording.includes(`{${name}}`)));
 }
 
 /** The system message of a desk; short, since the embedded policy reads it on every episode. */

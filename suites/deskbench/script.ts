@@ -3,7 +3,7 @@
  * the user says. One script serves the oracle (never slips) and the noisy demonstrator (slips at given rates).
  */
 
-/** What the request names: placeholder of the wording → text. */
+/** What a request can name: placeholder of a wording → text. A script is given only those that its request names. */
 export type Slots = Readonly<Record<string, string>>;
 
 export type Step =
@@ -64,13 +64,13 @@ export function decide<T>(agent: Chooser, right: T, asked: T, others: readonly T
   return agent.slips('eager') ? asked : right;
 }
 
-/** `r41` from `r41 lamp . r37 chair .` for the word `lamp`, or another row's id after a slip. */
-export function rowFor(agent: Chooser, list: string, word: string): string | undefined {
+/** `r41` from `lamp r41 . chair r37 .` for the word `lamp`, or another row's id after a slip; empty when the list lacks it. */
+export function rowFor(agent: Chooser, list: string, word: string): string {
   const rows = list.split(' .').map((entry) => entry.trim().split(' '));
-  const wrong = rows.filter((row) => row.length === 2 && row[1] !== word);
-  const meant = rows.find((row) => row[1] === word);
+  const wrong = rows.filter((row) => row.length === 2 && row[0] !== word);
+  const meant = rows.find((row) => row[0] === word);
   const row = wrong.length > 0 && agent.slips('wrong_row') ? agent.pick(wrong) : meant;
-  return row?.[0];
+  return row?.[1] ?? '';
 }
 
 export function hasWord(text: string, word: string): boolean {

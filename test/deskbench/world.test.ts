@@ -15,7 +15,7 @@ it('answers reads in the words of the desk and leaves the tables alone', () => {
   const tables = orders();
   const read = (name: string, args: Record<string, string>) => answerCall('retail', tables, name, args);
   expect(read('find_orders', { customer: 'c52' })).toEqual({
-    text: 'r41 lamp . r37 chair .',
+    text: 'lamp r41 . chair r37 .',
     isError: false,
   });
   expect(read('get_order', { order: 'r41' }).text).toBe('lamp delivered recent over limit $80 .');

@@ -29,19 +29,36 @@ export interface PaymentWish {
   readonly side?: 'over' | 'under';
 }
 
-/** A payment of interest with its card, and a payment with another card. */
-export function cardPayment(draw: Draw, wish: PaymentWish): { payment: string; card: string; start: Tables } {
+/** A payment of interest with its card, and another one, `second`, with another card. */
+export function cardPayment(
+  draw: Draw,
+  wish: PaymentWish,
+): { payment: string; second: string; start: Tables; row: Row } {
   const { card, otherCard, start } = clientCards(draw);
   const payment = draw.id('payment');
+  const second = draw.id('payment');
+  const row: Row = { card, status: wish.status, amount: draw.amount(wish.side) };
   const payments = {
-    [payment]: { card, status: wish.status, amount: draw.amount(wish.side) },
-    [draw.id('payment')]: { card: otherCard, status: 'settled', amount: draw.amount() },
+    [payment]: row,
+    [second]: { card: otherCard, status: 'settled', amount: draw.amount() },
   };
-  return { payment, card, start: { ...start, payments } };
+  return { payment, second, start: { ...start, payments }, row };
 }
 
 export function paymentRow(start: Tables, id: string | undefined): Row {
   const row = id === undefined ? undefined : start.payments?.[id];
   if (!row) throw new Error(`the scene has no payment ${id ?? '(none)'}`);
   return row;
+}
+
+/** Sentence that asks for a new card; wordings end in `{renew}`, filled with this or with nothing. */
+export const NEW_CARD_SENTENCE = ' i need a new card .';
+
+/** The client's card of a color. */
+export function cardOf(start: Tables, client: string | undefined, color: string | undefined): string {
+  const found = Object.entries(start.cards ?? {}).find(
+    ([, row]) => row.client === client && row.color === color,
+  );
+  if (!found) throw new Error('the scene lacks the card that it asks about');
+  return found[0];
 }

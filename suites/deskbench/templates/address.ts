@@ -1,7 +1,7 @@
-/** A new city for an order: possible while it is pending, and only the customer knows the city. */
+/** A new city for an order, by order or by item: possible while it is pending, and only the customer knows the city. */
 import { call, decide, goodbye, hasWord, say, wordAfter } from '../script.js';
 import { CITIES } from '../vocabulary.js';
-import { isOpen, orderRow, singleOrder } from './orders.js';
+import { customerOrders, isOpen, orderRow, theOrder } from './orders.js';
 import type { Template } from './template.js';
 
 export const address: Template = {
@@ -13,17 +13,20 @@ export const address: Template = {
       'order {order} must go to a new city .',
       'i moved . please send order {order} to my new city .',
       'please change the city of order {order} .',
-      'hello , change the address of {order} please .',
+      'customer {customer} moved . the {item} must go to a new city .',
+      'change the address of {order} please .',
+      'i am customer {customer} . please send my {item} to a new address .',
+      'please change the address of the {item} . customer {customer} moved .',
     ],
     benchmark: [
-      'hello , i moved . order {order} must go to a new address .',
+      'i moved . order {order} must go to a new address .',
       'please send {order} to a new city . i moved .',
+      'i am customer {customer} . please change the city of my {item} .',
     ],
   },
   scene(draw, branch) {
-    const { order, start } = singleOrder(draw, { status: branch === 'deny' ? 'shipped' : 'pending' });
-    const old = orderRow(start, order).city;
-    return { start, slots: { order }, facts: { city: draw.pick(CITIES.filter((city) => city !== old)) } };
+    const { start, slots, row } = customerOrders(draw, { status: branch === 'deny' ? 'shipped' : 'pending' });
+    return { start, slots, facts: { city: draw.pick(CITIES.filter((city) => city !== row.city)) } };
   },
   writes({ start, slots, facts }) {
     const order = slots.order ?? '';
@@ -32,7 +35,7 @@ export const address: Template = {
       : [{ tool: 'deny_request', args: { case: order } }];
   },
   *script(slots, agent) {
-    const order = slots.order ?? '';
+    const order: string = yield* theOrder(slots, agent);
     let change = true;
     if (!agent.slips('skip_read')) {
       const seen = yield call('get_order', { order });

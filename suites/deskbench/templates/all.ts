@@ -3,9 +3,9 @@ import { address } from './address.js';
 import { broken } from './broken.js';
 import { cancel, cancelTwo } from './cancel.js';
 import { delay, delayTwo } from './delay.js';
-import { dispute } from './dispute.js';
-import { fraud, fraudNew } from './fraud.js';
-import { lostCard, lostTwo } from './lost-card.js';
+import { dispute, disputeTwo } from './dispute.js';
+import { fraud, fraudTold } from './fraud.js';
+import { lostCard } from './lost-card.js';
 import { move } from './move.js';
 import { refund, refundLookup } from './refund.js';
 import type { Template } from './template.js';
@@ -28,10 +28,10 @@ export const TEMPLATES: readonly Template[] = [
   fraud,
   refundLookup,
   upgradeLookup,
-  lostTwo,
+  fraudTold,
   cancelTwo,
   delayTwo,
-  fraudNew,
+  disputeTwo,
 ];
 
 export const trainedTemplates = TEMPLATES.filter((template) => template.wordings.train.length > 0);

@@ -4,7 +4,7 @@
  */
 import { amountIn, type Chooser, call, decide, goodbyeWithAmount, hasWord, say } from '../script.js';
 import type { Write } from '../world/domains.js';
-import { orderRow, refundRule, singleOrder } from './orders.js';
+import { customerOrders, orderRow, refundRule, theOrder } from './orders.js';
 import { settle } from './refund.js';
 import { type Template, tellSlot } from './template.js';
 
@@ -16,17 +16,19 @@ export const broken: Template = {
     train: [
       'the {item} from order {order} is broken .{tell}',
       'order {order} came broken .{tell}',
-      'hello , my {item} is broken . it is order {order} .{tell}',
+      'my {item} is broken . it is order {order} .{tell}',
       'the {item} does not work . order {order} .{tell}',
+      'my order {order} does not work .{tell}',
+      'it came broken . my order is {order} .{tell}',
     ],
     benchmark: [
-      'hello , order {order} does not work .{tell}',
+      'order {order} does not work . it is broken .{tell}',
       'my {item} came broken . it is from order {order} .{tell}',
     ],
   },
   scene(draw, branch) {
     const replace = branch === 'replace' || (branch === 'deny' && draw.uniform() < 0.5);
-    const { order, item, start } = singleOrder(draw, {
+    const { start, slots, row } = customerOrders(draw, {
       status: 'delivered',
       age: branch === 'deny' ? 'late' : 'recent',
       side: replace ? draw.pick(['over', 'under'] as const) : branch === 'approve' ? 'over' : 'under',
@@ -34,9 +36,9 @@ export const broken: Template = {
     const told = branch === 'refund_told';
     return {
       start,
-      slots: { order, item, ...tellSlot(told) },
+      slots: { ...slots, ...tellSlot(told) },
       facts: { choice: replace ? 'replacement' : 'refund' },
-      ...(told ? { tell: `$${orderRow(start, order).total}` } : {}),
+      ...(told ? { tell: `$${row.total}` } : {}),
     };
   },
   writes({ start, slots, facts }) {
@@ -47,7 +49,7 @@ export const broken: Template = {
     return [settle(rule, order)];
   },
   *script(slots, agent) {
-    const order = slots.order ?? '';
+    const order: string = yield* theOrder(slots, agent);
     let seen = agent.slips('skip_read') ? '' : yield call('get_order', { order });
     const write = yield* choose(order, seen, agent);
     if (!agent.slips('forget_write')) {

@@ -1,4 +1,4 @@
-/** Cancellations: an item of a customer, or two at once. Pending orders are cancelled, shipped ones denied. */
+/** Cancellations by order or by item, or two at once. Pending orders are cancelled, shipped ones denied. */
 import {
   amountIn,
   type Chooser,
@@ -8,12 +8,11 @@ import {
   goodbyeWithAmount,
   hasWord,
   rowFor,
-  type Script,
-  type Slots,
+  type Step,
 } from '../script.js';
 import type { Write } from '../world/domains.js';
-import type { Tables } from '../world/tables.js';
-import { customerOrders, isOpen } from './orders.js';
+import type { Row } from '../world/tables.js';
+import { customerOrders, isOpen, orderOf, orderRow, theOrder } from './orders.js';
 import { type Template, tellSlot } from './template.js';
 
 type CancelTool = 'cancel_order' | 'deny_request';
@@ -22,18 +21,12 @@ function settle(tool: CancelTool, order: string): Write {
   return { tool, args: tool === 'cancel_order' ? { order } : { case: order } };
 }
 
-/** The wanted change for the customer's order of `item`. */
-function wanted(start: Tables, slots: Slots, item: string | undefined): Write {
-  const [order, row] =
-    Object.entries(start.orders ?? {}).find(
-      ([, candidate]) => candidate.customer === slots.customer && candidate.item === item,
-    ) ?? [];
-  if (!order || !row) throw new Error('the scene lacks the item that it asks about');
+function wanted(order: string, row: Row): Write {
   return settle(isOpen(row) ? 'cancel_order' : 'deny_request', order);
 }
 
 /** Reads one order, decides and acts; returns the last text that told an amount. */
-function* cancelOne(order: string, agent: Chooser): Generator<ReturnType<typeof call>, string, string> {
+function* cancelOne(order: string, agent: Chooser): Generator<Step, string, string> {
   let tool: CancelTool = 'cancel_order';
   let seen = '';
   if (!agent.slips('skip_read')) {
@@ -55,32 +48,32 @@ export const cancel: Template = {
     train: [
       'customer {customer} wants to cancel the {item} .{tell}',
       'please cancel the {item} of customer {customer} .{tell}',
-      'i am customer {customer} and want to stop the order of the {item} .{tell}',
-      'hello , customer {customer} . cancel my {item} please .{tell}',
+      'i am customer {customer} and want to stop the {item} .{tell}',
+      'please cancel order {order} .{tell}',
+      'i am customer {customer} . cancel my {item} please .{tell}',
+      'stop my order of the {item} . i am customer {customer} .{tell}',
+      'i want to stop order {order} .{tell}',
     ],
     benchmark: [
-      'hello , i am customer {customer} . please cancel the {item} .{tell}',
-      'please stop the {item} . customer {customer} wants to cancel .{tell}',
+      'i am customer {customer} . please stop the {item} .{tell}',
+      'please cancel my {item} . i am customer {customer} .{tell}',
+      'stop {order} please . i want to cancel my order .{tell}',
     ],
   },
   scene(draw, branch) {
-    const { customer, order, item, start } = customerOrders(
-      draw,
-      { status: branch === 'deny' ? 'shipped' : 'pending' },
-      { status: draw.pick(['pending', 'shipped'] as const) },
-    );
+    const { start, slots, row } = customerOrders(draw, { status: branch === 'deny' ? 'shipped' : 'pending' });
     const told = branch === 'cancel_told';
     return {
       start,
-      slots: { customer, item, ...tellSlot(told) },
+      slots: { ...slots, ...tellSlot(told) },
       facts: {},
-      ...(told ? { tell: `$${start.orders?.[order]?.total}` } : {}),
+      ...(told ? { tell: `$${row.total}` } : {}),
     };
   },
-  writes: ({ start, slots }) => [wanted(start, slots, slots.item)],
+  writes: ({ start, slots }) => [wanted(slots.order ?? '', orderRow(start, slots.order))],
   *script(slots, agent) {
-    const list = yield call('find_orders', { customer: slots.customer ?? '' });
-    const seen: string = yield* cancelOne(rowFor(agent, list, slots.item ?? '') ?? '', agent);
+    const order: string = yield* theOrder(slots, agent);
+    const seen: string = yield* cancelOne(order, agent);
     yield goodbyeWithAmount(agent, slots.tell !== '', amountIn(seen));
   },
 };
@@ -98,14 +91,15 @@ export const cancelTwo: Template = {
   },
   scene(draw, branch) {
     const status = branch === 'pending' ? 'pending' : 'shipped';
-    const { customer, item, otherItem, start } = customerOrders(draw, { status: 'pending' }, { status });
-    return { start, slots: { customer, item, second: otherItem }, facts: {} };
+    const { start, slots } = customerOrders(draw, { status: 'pending' }, { status });
+    return { start, slots, facts: {} };
   },
-  writes: ({ start, slots }) => [wanted(start, slots, slots.item), wanted(start, slots, slots.second)],
-  *script(slots: Slots, agent: Chooser): Script {
+  writes: ({ start, slots }) =>
+    [slots.item, slots.second].map((item) => wanted(...orderOf(start, slots.customer, item))),
+  *script(slots, agent) {
     const list = yield call('find_orders', { customer: slots.customer ?? '' });
-    yield* cancelOne(rowFor(agent, list, slots.item ?? '') ?? '', agent);
-    yield* cancelOne(rowFor(agent, list, slots.second ?? '') ?? '', agent);
+    yield* cancelOne(rowFor(agent, list, slots.item ?? ''), agent);
+    yield* cancelOne(rowFor(agent, list, slots.second ?? ''), agent);
     yield goodbye;
   },
 };

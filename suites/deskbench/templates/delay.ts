@@ -1,31 +1,43 @@
 /** Claims about a flight: delayed, a voucher; cancelled, the booking's price back; punctual, denied. One booking, or two. */
-import { amountIn, type Chooser, call, decide, goodbye, goodbyeWithAmount, hasWord } from '../script.js';
+import {
+  amountIn,
+  type Chooser,
+  call,
+  decide,
+  goodbye,
+  goodbyeWithAmount,
+  hasWord,
+  type Step,
+} from '../script.js';
 import type { Write } from '../world/domains.js';
 import { bookingRow, flightRow, travelerBookings } from './bookings.js';
 import { type Template, tellSlot } from './template.js';
 
-const TOOLS = ['issue_voucher', 'cancel_booking', 'deny_request'] as const;
-type DelayTool = (typeof TOOLS)[number];
+type DelayTool = 'issue_voucher' | 'cancel_booking' | 'deny_request';
+
+const STATUS = { voucher: 'delayed', deny: 'punctual', cancel: 'cancelled' } as const;
+
+/** Flight status of a branch; `cancel_told` is a cancelled flight too. */
+function statusOf(branch: string) {
+  return branch === 'voucher' || branch === 'deny' ? STATUS[branch] : STATUS.cancel;
+}
 
 function settle(tool: DelayTool, booking: string): Write {
   return { tool, args: tool === 'deny_request' ? { case: booking } : { booking } };
 }
 
 function rule(status: unknown): DelayTool {
-  if (status === 'delayed') return 'issue_voucher';
-  return status === 'cancelled' ? 'cancel_booking' : 'deny_request';
+  if (status === STATUS.voucher) return 'issue_voucher';
+  return status === STATUS.cancel ? 'cancel_booking' : 'deny_request';
 }
 
 /** Reads the flight and picks the call; a claim wishes for a voucher. */
-function* judge(flight: string, agent: Chooser): Generator<ReturnType<typeof call>, DelayTool, string> {
+function* weigh(flight: string, agent: Chooser): Generator<Step, DelayTool, string> {
   if (agent.slips('skip_read')) return 'issue_voucher';
   const seen = yield call('get_flight', { flight });
-  const right = rule(['delayed', 'cancelled'].find((status) => hasWord(seen, status)));
+  const right = rule(Object.values(STATUS).find((status) => hasWord(seen, status)));
   return decide<DelayTool>(agent, right, 'issue_voucher', ['cancel_booking', 'deny_request']);
 }
-
-const statusOf = (branch: string) =>
-  branch === 'voucher' ? 'delayed' : branch === 'deny' ? 'punctual' : 'cancelled';
 
 export const delay: Template = {
   name: 'delay',
@@ -35,27 +47,29 @@ export const delay: Template = {
     train: [
       'flight {flight} was late and my booking is {booking} .{tell}',
       'booking {booking} had a problem with flight {flight} .{tell}',
-      'hello , i claim for flight {flight} on booking {booking} .{tell}',
+      'i claim for flight {flight} on booking {booking} .{tell}',
       'i claim for booking {booking} . flight {flight} was not good .{tell}',
+      'my flight {flight} had a problem . my booking is {booking} .{tell}',
+      'my booking is {booking} . flight {flight} was late .{tell}',
     ],
     benchmark: [
-      'hello , my flight {flight} was late . i claim for booking {booking} .{tell}',
-      'booking {booking} . my flight {flight} had a problem .{tell}',
+      'my flight {flight} was late . i claim for booking {booking} .{tell}',
+      'my booking is {booking} . my flight {flight} had a problem .{tell}',
     ],
   },
   scene(draw, branch) {
-    const { booking, flight, start } = travelerBookings(draw, { status: statusOf(branch) });
+    const { start, slots, row } = travelerBookings(draw, { status: statusOf(branch) });
     const told = branch === 'cancel_told';
     return {
       start,
-      slots: { booking, flight, ...tellSlot(told) },
+      slots: { ...slots, ...tellSlot(told) },
       facts: {},
-      ...(told ? { tell: `$${bookingRow(start, booking).price}` } : {}),
+      ...(told ? { tell: `$${row.price}` } : {}),
     };
   },
   writes: ({ start, slots }) => [settle(rule(flightRow(start, slots.flight).status), slots.booking ?? '')],
   *script(slots, agent) {
-    const tool: DelayTool = yield* judge(slots.flight ?? '', agent);
+    const tool: DelayTool = yield* weigh(slots.flight ?? '', agent);
     let amount: string | undefined;
     if (!agent.slips('forget_write')) {
       const write = settle(tool, slots.booking ?? '');
@@ -72,26 +86,24 @@ export const delayTwo: Template = {
   wordings: {
     train: [],
     benchmark: [
-      'flight {flight} was late . my booking is {booking} and {second} .',
-      'hello , i claim for flight {flight} on booking {booking} and booking {second} .',
+      'flight {flight} was late . i claim for booking {booking} and booking {second} .',
+      'i claim for flight {flight} on booking {booking} and booking {second} .',
     ],
   },
   scene(draw, branch) {
-    const { booking, otherBooking, flight, start } = travelerBookings(draw, { status: statusOf(branch) });
-    bookingRow(start, otherBooking).flight = flight;
-    return { start, slots: { flight, booking, second: otherBooking }, facts: {} };
+    const { start, slots } = travelerBookings(draw, { status: statusOf(branch) });
+    bookingRow(start, slots.second).flight = slots.flight;
+    return { start, slots, facts: {} };
   },
   writes({ start, slots }) {
     const tool = rule(flightRow(start, slots.flight).status);
     return [settle(tool, slots.booking ?? ''), settle(tool, slots.second ?? '')];
   },
   *script(slots, agent) {
-    const tool: DelayTool = yield* judge(slots.flight ?? '', agent);
-    const first = settle(tool, slots.booking ?? '');
-    yield call(first.tool, first.args);
-    if (!agent.slips('forget_write')) {
-      const second = settle(tool, slots.second ?? '');
-      yield call(second.tool, second.args);
+    const tool: DelayTool = yield* weigh(slots.flight ?? '', agent);
+    for (const booking of [slots.booking ?? '', slots.second ?? '']) {
+      const write = settle(tool, booking);
+      if (!agent.slips('forget_write')) yield call(write.tool, write.args);
     }
     yield goodbye;
   },

@@ -1,5 +1,14 @@
-/** A payment that the client does not know: settled and under the limit, dispute; over it, approval; pending, deny. */
-import { amountIn, call, decide, goodbyeWithAmount, hasWord } from '../script.js';
+/** A payment that the client does not know: settled and under the limit, dispute; over it, approval; pending, deny. One, or two. */
+import {
+  amountIn,
+  type Chooser,
+  call,
+  decide,
+  goodbye,
+  goodbyeWithAmount,
+  hasWord,
+  type Step,
+} from '../script.js';
 import type { Write } from '../world/domains.js';
 import { LIMIT } from '../world/shared.js';
 import type { Row } from '../world/tables.js';
@@ -24,6 +33,25 @@ function rule(payment: Row): DisputeTool {
   return Number(payment.amount) > LIMIT ? 'request_approval' : 'open_dispute';
 }
 
+/** Reads one payment, decides and acts; returns the last text that told an amount. */
+function* disputeOne(payment: string, agent: Chooser): Generator<Step, string, string> {
+  let tool: DisputeTool = 'open_dispute';
+  let seen = '';
+  if (!agent.slips('skip_read')) {
+    seen = yield call('get_payment', { payment });
+    const right = hasWord(seen, 'pending')
+      ? 'deny_request'
+      : hasWord(seen, 'over')
+        ? 'request_approval'
+        : tool;
+    tool = decide<DisputeTool>(agent, right, tool, ['request_approval', 'deny_request']);
+  }
+  if (agent.slips('forget_write')) return seen;
+  const write = settle(tool, payment);
+  const answer = yield call(write.tool, write.args);
+  return amountIn(answer) ? answer : seen;
+}
+
 export const dispute: Template = {
   name: 'dispute',
   domain: 'bank',
@@ -32,43 +60,53 @@ export const dispute: Template = {
     train: [
       'i do not know payment {payment} .{tell}',
       'please dispute payment {payment} .{tell}',
-      'hello , payment {payment} is wrong .{tell}',
+      'payment {payment} is wrong .{tell}',
       'i want to dispute {payment} .{tell}',
+      'payment {payment} is not good . please dispute it .{tell}',
+      'something is wrong . it is payment {payment} .{tell}',
     ],
     benchmark: [
-      'hello , i want to dispute payment {payment} . it is wrong .{tell}',
+      'i want to dispute payment {payment} . it is wrong .{tell}',
       'payment {payment} is not good . i do not know it .{tell}',
     ],
   },
   scene(draw, branch) {
-    const { payment, start } = cardPayment(draw, WISHES[branch] ?? { status: 'settled' });
+    const { payment, start, row } = cardPayment(draw, WISHES[branch] ?? { status: 'settled' });
     const told = branch === 'dispute_told';
     return {
       start,
       slots: { payment, ...tellSlot(told) },
       facts: {},
-      ...(told ? { tell: `$${paymentRow(start, payment).amount}` } : {}),
+      ...(told ? { tell: `$${row.amount}` } : {}),
     };
   },
   writes: ({ start, slots }) => [settle(rule(paymentRow(start, slots.payment)), slots.payment ?? '')],
   *script(slots, agent) {
-    const payment = slots.payment ?? '';
-    let tool: DisputeTool = 'open_dispute';
-    let seen = '';
-    if (!agent.slips('skip_read')) {
-      seen = yield call('get_payment', { payment });
-      const right = hasWord(seen, 'pending')
-        ? 'deny_request'
-        : hasWord(seen, 'over')
-          ? 'request_approval'
-          : 'open_dispute';
-      tool = decide<DisputeTool>(agent, right, 'open_dispute', ['request_approval', 'deny_request']);
-    }
-    if (!agent.slips('forget_write')) {
-      const write = settle(tool, payment);
-      const answer = yield call(write.tool, write.args);
-      seen = amountIn(answer) ? answer : seen;
-    }
+    const seen: string = yield* disputeOne(slots.payment ?? '', agent);
     yield goodbyeWithAmount(agent, slots.tell !== '', amountIn(seen));
+  },
+};
+
+export const disputeTwo: Template = {
+  name: 'dispute_two',
+  domain: 'bank',
+  branches: ['dispute', 'deny'],
+  wordings: {
+    train: [],
+    benchmark: [
+      'i do not know payment {payment} and payment {second} .',
+      'please dispute payment {payment} and payment {second} .',
+    ],
+  },
+  scene(draw, branch) {
+    const { payment, second, start } = cardPayment(draw, WISHES[branch] ?? { status: 'settled' });
+    return { start, slots: { payment, second }, facts: {} };
+  },
+  writes: ({ start, slots }) =>
+    [slots.payment, slots.second].map((id) => settle(rule(paymentRow(start, id)), id ?? '')),
+  *script(slots, agent) {
+    yield* disputeOne(slots.payment ?? '', agent);
+    yield* disputeOne(slots.second ?? '', agent);
+    yield goodbye;
   },
 };

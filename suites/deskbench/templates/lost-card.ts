@@ -1,87 +1,53 @@
-/** Lost cards: block the card of the named color, and order a new one where the client wants one. One card, or both. */
-import { call, goodbye, rowFor } from '../script.js';
+/** Lost cards: block the card of each named color, and order a new one where the client wants one. */
+import { call, goodbye, rowFor, type Slots } from '../script.js';
 import type { Write } from '../world/domains.js';
-import type { Tables } from '../world/tables.js';
-import { clientCards } from './accounts.js';
+import { cardOf, clientCards, NEW_CARD_SENTENCE } from './accounts.js';
 import type { Template } from './template.js';
 
-const NEW_SENTENCE = ' i need a new card .';
-
-/** The client's card of a color. */
-function cardOf(start: Tables, client: string | undefined, color: string | undefined): string {
-  const found = Object.entries(start.cards ?? {}).find(
-    ([, row]) => row.client === client && row.color === color,
-  );
-  if (!found) throw new Error('the scene lacks the card that it asks about');
-  return found[0];
+/** Colors that the request names: `color`, and the second of `also` (` and the blue card`). */
+function colorsOf(slots: Slots): string[] {
+  const second = /the (\w+) card/.exec(slots.also ?? '')?.[1];
+  return [slots.color ?? '', ...(second === undefined ? [] : [second])];
 }
 
 export const lostCard: Template = {
   name: 'lost_card',
   domain: 'bank',
-  branches: ['new', 'block'],
+  branches: ['new', 'block', 'both'],
   wordings: {
     train: [
-      'client {client} lost the {color} card .{renew}',
-      'i am client {client} and my {color} card is gone .{renew}',
-      'hello , i lost the {color} card . client {client} .{renew}',
-      'the {color} card of client {client} is gone .{renew}',
+      'client {client} lost the {color} card{also} .{renew}',
+      'i am client {client} and my {color} card{also} is gone .{renew}',
+      'i lost the {color} card{also} . i am client {client} .{renew}',
+      'the {color} card{also} of client {client} is gone .{renew}',
+      'i am client {client} . i can not find the {color} card{also} .{renew}',
+      'my {color} card{also} is gone . please help client {client} .{renew}',
     ],
     benchmark: [
-      'hello , i am client {client} . i lost my {color} card .{renew}',
-      'my {color} card is gone . i am client {client} .{renew}',
+      'i am client {client} . i lost my {color} card{also} .{renew}',
+      'my {color} card{also} is gone . i am client {client} .{renew}',
     ],
   },
   scene(draw, branch) {
-    const { client, color, start } = clientCards(draw);
-    return { start, slots: { client, color, renew: branch === 'new' ? NEW_SENTENCE : '' }, facts: {} };
+    const { client, color, otherColor, start } = clientCards(draw);
+    const also = branch === 'both' ? ` and the ${otherColor} card` : '';
+    const renew = branch === 'new' ? NEW_CARD_SENTENCE : '';
+    return { start, slots: { client, color, also, renew }, facts: {} };
   },
   writes({ start, slots }) {
-    const card = cardOf(start, slots.client, slots.color);
-    const block: Write = { tool: 'block_card', args: { card } };
-    return slots.renew === '' ? [block] : [block, { tool: 'order_card', args: { card } }];
+    const cards = colorsOf(slots).map((color) => cardOf(start, slots.client, color));
+    const blocks: Write[] = cards.map((card) => ({ tool: 'block_card', args: { card } }));
+    return slots.renew === '' ? blocks : [...blocks, { tool: 'order_card', args: { card: cards[0] ?? '' } }];
   },
   *script(slots, agent) {
     const list = yield call('list_cards', { client: slots.client ?? '' });
-    const card = rowFor(agent, list, slots.color ?? '') ?? '';
-    if (slots.renew === '') {
+    const cards = colorsOf(slots).map((color) => rowFor(agent, list, color));
+    for (const card of cards) {
       if (!agent.slips('forget_write')) yield call('block_card', { card });
-      // A new card that nobody wanted is the eager mistake here.
-      if (agent.slips('eager')) yield call('order_card', { card });
-    } else {
-      if (!agent.slips('forget_write')) yield call('block_card', { card });
-      if (!agent.slips('forget_write')) yield call('order_card', { card });
     }
-    yield goodbye;
-  },
-};
-
-export const lostTwo: Template = {
-  name: 'lost_two',
-  domain: 'bank',
-  branches: ['both'],
-  wordings: {
-    train: [],
-    benchmark: [
-      'client {client} lost the {color} card and the {second} card .',
-      'i am client {client} . my {color} card and my {second} card is gone .',
-    ],
-  },
-  scene(draw) {
-    const { client, color, otherColor, start } = clientCards(draw);
-    return { start, slots: { client, color, second: otherColor }, facts: {} };
-  },
-  writes: ({ start, slots }) =>
-    [slots.color, slots.second].map((color) => ({
-      tool: 'block_card',
-      args: { card: cardOf(start, slots.client, color) },
-    })),
-  *script(slots, agent) {
-    const list = yield call('list_cards', { client: slots.client ?? '' });
-    yield call('block_card', { card: rowFor(agent, list, slots.color ?? '') ?? '' });
-    if (!agent.slips('forget_write')) {
-      yield call('block_card', { card: rowFor(agent, list, slots.second ?? '') ?? '' });
-    }
+    // A new card that nobody wanted is the eager mistake here.
+    const orders = slots.renew === '' ? agent.slips('eager') : !agent.slips('timid');
+    if (orders) yield call('order_card', { card: cards[0] ?? '' });
     yield goodbye;
   },
 };

@@ -1,6 +1,6 @@
 /** Moving a booking to a flight that only the traveler knows: free seats, move; full, waiting list. */
 import { call, decide, goodbye, hasWord, say, wordAfter } from '../script.js';
-import { flightRow, makeFlight, travelerBookings } from './bookings.js';
+import { flightRow, makeFlight, theBooking, travelerBookings } from './bookings.js';
 import type { Template } from './template.js';
 
 export const move: Template = {
@@ -11,22 +11,27 @@ export const move: Template = {
     train: [
       'please move booking {booking} .',
       'i need a new flight for booking {booking} .',
-      'hello , move {booking} to my new flight please .',
+      'move {booking} to my new flight please .',
+      'i am traveler {traveler} . i need a new flight for the trip to {city} .',
       'booking {booking} must go on a new flight .',
+      'please move the trip to {city} for traveler {traveler} .',
+      'traveler {traveler} wants to move the trip to {city} .',
     ],
     benchmark: [
-      'hello , i need to move my booking {booking} .',
+      'i need to move my booking {booking} .',
       'please move {booking} . i need a new flight .',
+      'please move my trip to {city} . i am traveler {traveler} .',
     ],
   },
   scene(draw, branch) {
-    const { booking, start } = travelerBookings(draw, {});
+    const { start, slots } = travelerBookings(draw, {});
     const target = draw.id('flight');
-    const flights = {
-      ...start.flights,
-      [target]: makeFlight(draw, { seats: branch === 'free' ? 'free' : 'full' }),
+    const flight = makeFlight(draw, { seats: branch === 'free' ? 'free' : 'full' });
+    return {
+      start: { ...start, flights: { ...start.flights, [target]: flight } },
+      slots,
+      facts: { flight: target },
     };
-    return { start: { ...start, flights }, slots: { booking }, facts: { flight: target } };
   },
   writes({ start, slots, facts }) {
     const booking = slots.booking ?? '';
@@ -36,7 +41,7 @@ export const move: Template = {
       : [{ tool: 'join_waitlist', args: { booking } }];
   },
   *script(slots, agent) {
-    const booking = slots.booking ?? '';
+    const booking: string = yield* theBooking(slots, agent);
     // Without asking there is no flight to move to: such an agent can only queue.
     const flight = agent.slips('no_question') ? undefined : wordAfter(yield say('which flight ?'), 'flight');
     let moves = flight !== undefined;

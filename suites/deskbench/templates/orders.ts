@@ -1,5 +1,6 @@
-/** Orders as start states, and the retail desk's rules about them. */
+/** Orders as start states, how an agent finds one, and the retail desk's rules about them. */
 import type { Draw } from '../draw.js';
+import { type Chooser, call, rowFor, type Slots, type Step } from '../script.js';
 import { CITIES, ITEMS } from '../vocabulary.js';
 import { RETURN_DAYS } from '../world/retail.js';
 import { LIMIT } from '../world/shared.js';
@@ -12,7 +13,7 @@ export interface OrderWish {
 }
 
 /** An order of `customer` as wished. `days` counts since delivery, 0 before it. */
-export function makeOrder(draw: Draw, customer: string, item: string, wish: OrderWish): Row {
+function makeOrder(draw: Draw, customer: string, item: string, wish: OrderWish): Row {
   const age = wish.age ?? draw.pick(['recent', 'late'] as const);
   const days = age === 'late' ? RETURN_DAYS + draw.amount() : Math.floor(draw.uniform() * RETURN_DAYS) + 1;
   return {
@@ -25,35 +26,38 @@ export function makeOrder(draw: Draw, customer: string, item: string, wish: Orde
   };
 }
 
-/** One order of interest and one of another customer. */
-export function singleOrder(draw: Draw, wish: OrderWish): { order: string; item: string; start: Tables } {
-  const order = draw.id('order');
-  const [item, otherItem] = draw.pickTwo(ITEMS);
-  const start: Tables = {
-    orders: {
-      [order]: makeOrder(draw, draw.id('customer'), item, wish),
-      [draw.id('order')]: makeOrder(draw, draw.id('customer'), otherItem, { status: 'delivered' }),
-    },
-  };
-  return { order, item, start };
+export interface OrderScene {
+  readonly start: Tables;
+  /** `order`, `customer` and `item` of the order of interest, `second`: the item of the customer's other order. */
+  readonly slots: Slots & { readonly order: string };
+  readonly row: Row;
 }
 
-/** Two orders of one customer with different items, in drawn order; the first named is the one of interest. */
-export function customerOrders(
-  draw: Draw,
-  wish: OrderWish,
-  otherWish: OrderWish,
-): { customer: string; order: string; item: string; otherOrder: string; otherItem: string; start: Tables } {
+/** Two orders of one customer with different items, in drawn order, and one of another customer. */
+export function customerOrders(draw: Draw, wish: OrderWish, otherWish?: OrderWish): OrderScene {
   const customer = draw.id('customer');
-  const [item, otherItem] = draw.pickTwo(ITEMS);
+  const [item, second] = draw.pickTwo(ITEMS);
   const order = draw.id('order');
-  const otherOrder = draw.id('order');
+  const row = makeOrder(draw, customer, item, wish);
+  const other = otherWish ?? { status: draw.pick(['pending', 'shipped', 'delivered'] as const) };
   const rows: [string, Row][] = [
-    [order, makeOrder(draw, customer, item, wish)],
-    [otherOrder, makeOrder(draw, customer, otherItem, otherWish)],
+    [order, row],
+    [draw.id('order'), makeOrder(draw, customer, second, other)],
   ];
   if (draw.uniform() < 0.5) rows.reverse();
-  return { customer, order, item, otherOrder, otherItem, start: { orders: Object.fromEntries(rows) } };
+  rows.push([draw.id('order'), makeOrder(draw, draw.id('customer'), item, { status: 'delivered' })]);
+  return { start: { orders: Object.fromEntries(rows) }, slots: { order, customer, item, second }, row };
+}
+
+/** The order that the request names, or the customer's order of the item that it names. */
+export function* theOrder(
+  slots: Slots,
+  agent: Chooser,
+  item: string | undefined = slots.item,
+): Generator<Step, string, string> {
+  if (slots.order !== undefined) return slots.order;
+  const list = yield call('find_orders', { customer: slots.customer ?? '' });
+  return rowFor(agent, list, item ?? '');
 }
 
 /** What a wish for a refund comes to. */
@@ -71,4 +75,17 @@ export function orderRow(start: Tables, id: string | undefined): Row {
   const row = id === undefined ? undefined : start.orders?.[id];
   if (!row) throw new Error(`the scene has no order ${id ?? '(none)'}`);
   return row;
+}
+
+/** Id and row of a customer's order of an item. */
+export function orderOf(
+  start: Tables,
+  customer: string | undefined,
+  item: string | undefined,
+): [string, Row] {
+  const found = Object.entries(start.orders ?? {}).find(
+    ([, row]) => row.customer === customer && row.item === item,
+  );
+  if (!found) throw new Error('the scene lacks the item that it asks about');
+  return found;
 }

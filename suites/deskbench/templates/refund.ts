@@ -1,16 +1,7 @@
 /** Refunds: recent and under the limit, refund; over it, ask for approval; late, deny. By order, or found by item. */
-import {
-  amountIn,
-  type Chooser,
-  call,
-  decide,
-  goodbyeWithAmount,
-  hasWord,
-  rowFor,
-  type Script,
-} from '../script.js';
+import { amountIn, call, decide, goodbyeWithAmount, hasWord } from '../script.js';
 import type { Write } from '../world/domains.js';
-import { customerOrders, type OrderWish, orderRow, refundRule, singleOrder } from './orders.js';
+import { customerOrders, type OrderWish, orderRow, refundRule, theOrder } from './orders.js';
 import { type Template, tellSlot } from './template.js';
 
 const WISHES: Readonly<Record<string, OrderWish>> = {
@@ -19,102 +10,72 @@ const WISHES: Readonly<Record<string, OrderWish>> = {
   approve: { status: 'delivered', age: 'recent', side: 'over' },
   deny: { status: 'delivered', age: 'late' },
 };
-const BRANCHES = Object.keys(WISHES);
-const TOOLS = ['refund_order', 'request_approval', 'deny_request'] as const;
-type RefundTool = (typeof TOOLS)[number];
-
-function wishOf(branch: string): OrderWish {
-  return WISHES[branch] ?? { status: 'delivered' };
-}
+type RefundTool = ReturnType<typeof refundRule>;
 
 /** The call that settles a refund wish. */
 export function settle(tool: RefundTool, order: string): Write {
   return { tool, args: tool === 'refund_order' ? { order } : { case: order } };
 }
 
-/** Reads the order, decides, acts, says goodbye. */
-export function* refundScript(order: string, wantsAmount: boolean, agent: Chooser): Script {
-  let tool: RefundTool = 'refund_order';
-  let seen = '';
-  if (!agent.slips('skip_read')) {
-    seen = yield call('get_order', { order });
-    const right = hasWord(seen, 'late')
-      ? 'deny_request'
-      : hasWord(seen, 'over')
-        ? 'request_approval'
-        : 'refund_order';
-    tool = decide<RefundTool>(agent, right, 'refund_order', ['request_approval', 'deny_request']);
-  }
-  if (!agent.slips('forget_write')) {
-    const write = settle(tool, order);
-    const answer = yield call(write.tool, write.args);
-    seen = amountIn(answer) ? answer : seen;
-  }
-  yield goodbyeWithAmount(agent, wantsAmount, amountIn(seen));
-}
-
 export const refund: Template = {
   name: 'refund',
   domain: 'retail',
-  branches: BRANCHES,
+  branches: Object.keys(WISHES),
   wordings: {
     train: [
       'please refund order {order} .{tell}',
       'i want my money back for order {order} .{tell}',
-      'hello , order {order} did not fit . i want a refund .{tell}',
+      'order {order} did not fit . i want a refund .{tell}',
       'refund {order} please .{tell}',
+      'i want a refund . it is order {order} .{tell}',
+      'my order {order} did not fit . please refund it .{tell}',
     ],
     benchmark: [
-      'hello , please refund my order {order} .{tell}',
-      'my order {order} did not fit . i want my money back please .{tell}',
+      'i want a refund for my order {order} please .{tell}',
+      'order {order} did not fit . i want my money back .{tell}',
     ],
   },
   scene(draw, branch) {
-    const { order, start } = singleOrder(draw, wishOf(branch));
+    const { start, slots, row } = customerOrders(draw, WISHES[branch] ?? { status: 'delivered' });
     const told = branch === 'refund_told';
     return {
       start,
-      slots: { order, ...tellSlot(told) },
+      slots: { ...slots, ...tellSlot(told) },
       facts: {},
-      ...(told ? { tell: `$${orderRow(start, order).total}` } : {}),
+      ...(told ? { tell: `$${row.total}` } : {}),
     };
   },
   writes: ({ start, slots }) => [settle(refundRule(orderRow(start, slots.order)), slots.order ?? '')],
-  script: (slots, agent) => refundScript(slots.order ?? '', slots.tell !== '', agent),
+  *script(slots, agent) {
+    const order: string = yield* theOrder(slots, agent);
+    let tool: RefundTool = 'refund_order';
+    let seen = '';
+    if (!agent.slips('skip_read')) {
+      seen = yield call('get_order', { order });
+      const right = hasWord(seen, 'late')
+        ? 'deny_request'
+        : hasWord(seen, 'over')
+          ? 'request_approval'
+          : tool;
+      tool = decide<RefundTool>(agent, right, tool, ['request_approval', 'deny_request']);
+    }
+    if (!agent.slips('forget_write')) {
+      const write = settle(tool, order);
+      const answer = yield call(write.tool, write.args);
+      seen = amountIn(answer) ? answer : seen;
+    }
+    yield goodbyeWithAmount(agent, slots.tell !== '', amountIn(seen));
+  },
 };
 
 export const refundLookup: Template = {
+  ...refund,
   name: 'refund_lookup',
-  domain: 'retail',
-  branches: BRANCHES,
   wordings: {
     train: [],
     benchmark: [
       'customer {customer} wants a refund for the {item} .{tell}',
       'please refund the {item} of customer {customer} .{tell}',
     ],
-  },
-  scene(draw, branch) {
-    const { customer, order, item, start } = customerOrders(draw, wishOf(branch), { status: 'delivered' });
-    const told = branch === 'refund_told';
-    return {
-      start,
-      slots: { customer, item, ...tellSlot(told) },
-      facts: {},
-      ...(told ? { tell: `$${orderRow(start, order).total}` } : {}),
-    };
-  },
-  writes({ start, slots }) {
-    const [order, row] =
-      Object.entries(start.orders ?? {}).find(
-        ([, candidate]) => candidate.customer === slots.customer && candidate.item === slots.item,
-      ) ?? [];
-    if (!order || !row) throw new Error('the scene lacks the item that it asks about');
-    return [settle(refundRule(row), order)];
-  },
-  *script(slots, agent) {
-    const list = yield call('find_orders', { customer: slots.customer ?? '' });
-    const order = rowFor(agent, list, slots.item ?? '') ?? '';
-    yield* refundScript(order, slots.tell !== '', agent);
   },
 };

@@ -29,7 +29,7 @@ export interface Template {
   scene(draw: Draw, branch: string): Scene;
   /** The desk's rules: the changes that are wanted, from start state, request and private facts alone. */
   writes(scene: Scene): readonly Write[];
-  /** An agent at work. It sees the request's slots, never the scene. */
+  /** An agent at work. It sees the slots that the request names, never the scene. */
   script(slots: Slots, agent: Chooser): Script;
 }
 

@@ -10,12 +10,14 @@ export const transfer: Template = {
     train: [
       'please transfer {amount} from account {account} .',
       'i want to send {amount} from account {account} .',
-      'hello , move {amount} out of {account} please .',
+      'move {amount} out of {account} please .',
       'account {account} must send {amount} .',
+      'my account is {account} . i want to transfer {amount} .',
+      'please send {amount} . it is in account {account} .',
     ],
     benchmark: [
-      'hello , please send {amount} out of account {account} .',
-      'i want to move {amount} from {account} please .',
+      'please move {amount} out of account {account} .',
+      'my account is {account} . please send {amount} .',
     ],
   },
   scene(draw, branch) {

@@ -1,6 +1,6 @@
-/** Giving up a trip to a city: a flexible fare is cancelled with its price returned, a fixed one becomes a voucher. */
-import { amountIn, call, decide, goodbyeWithAmount, hasWord, rowFor } from '../script.js';
-import { bookingTo, travelerBookings } from './bookings.js';
+/** Giving up a trip, by city or by booking: a flexible fare is cancelled with its price returned, a fixed one becomes a voucher. */
+import { amountIn, call, decide, goodbyeWithAmount, hasWord } from '../script.js';
+import { bookingRow, theBooking, travelerBookings } from './bookings.js';
 import { type Template, tellSlot } from './template.js';
 
 export const trip: Template = {
@@ -11,33 +11,35 @@ export const trip: Template = {
     train: [
       'traveler {traveler} wants to cancel the trip to {city} .{tell}',
       'please cancel my trip to {city} . i am traveler {traveler} .{tell}',
-      'i can not travel to {city} . traveler {traveler} .{tell}',
-      'hello , traveler {traveler} . stop the trip to {city} please .{tell}',
+      'i can not travel to {city} . i am traveler {traveler} .{tell}',
+      'please cancel booking {booking} .{tell}',
+      'i am traveler {traveler} . please stop the trip to {city} .{tell}',
+      'i can not travel . stop booking {booking} please .{tell}',
+      'please cancel the trip to {city} for traveler {traveler} .{tell}',
     ],
     benchmark: [
-      'hello , i am traveler {traveler} . please stop my trip to {city} .{tell}',
-      'i can not travel . please cancel {city} for traveler {traveler} .{tell}',
+      'i am traveler {traveler} . please cancel the trip to {city} .{tell}',
+      'please stop my trip to {city} . i am traveler {traveler} .{tell}',
+      'i can not travel . please cancel my booking {booking} .{tell}',
     ],
   },
   scene(draw, branch) {
-    const { traveler, booking, city, start } = travelerBookings(draw, {
-      fare: branch === 'voucher' ? 'fixed' : 'flexible',
-    });
+    const fare = branch === 'voucher' ? 'fixed' : 'flexible';
+    const { start, slots, row } = travelerBookings(draw, { fare });
     const told = branch === 'cancel_told';
     return {
       start,
-      slots: { traveler, city, ...tellSlot(told) },
+      slots: { ...slots, ...tellSlot(told) },
       facts: {},
-      ...(told ? { tell: `$${start.bookings?.[booking]?.price}` } : {}),
+      ...(told ? { tell: `$${row.price}` } : {}),
     };
   },
   writes({ start, slots }) {
-    const [booking, row] = bookingTo(start, slots.traveler, slots.city);
-    return [{ tool: row.fare === 'flexible' ? 'cancel_booking' : 'issue_voucher', args: { booking } }];
+    const flexible = bookingRow(start, slots.booking).fare === 'flexible';
+    return [{ tool: flexible ? 'cancel_booking' : 'issue_voucher', args: { booking: slots.booking ?? '' } }];
   },
   *script(slots, agent) {
-    const list = yield call('find_bookings', { traveler: slots.traveler ?? '' });
-    const booking = rowFor(agent, list, slots.city ?? '') ?? '';
+    const booking: string = yield* theBooking(slots, agent);
     let cancels = true;
     let seen = '';
     if (!agent.slips('skip_read')) {

@@ -6,13 +6,13 @@ import { DeskError, type DeskTool, rowOf } from './tool.js';
 export const bankTools: readonly DeskTool[] = [
   {
     name: 'list_cards',
-    description: 'List the cards of a client: id and color of each.',
+    description: 'List the cards of a client: color and id of each.',
     parameters: { client: 'client id, e.g. k52' },
     writes: false,
     run(tables, args) {
       const found = Object.entries(tables.cards ?? {}).filter(([, row]) => row.client === args.client);
       if (found.length === 0) throw new DeskError('no such client .');
-      return found.map(([id, row]) => `${id} ${row.color} .`).join(' ');
+      return found.map(([id, row]) => `${row.color} ${id} .`).join(' ');
     },
   },
   {

@@ -15,13 +15,13 @@ function describe(order: Row): string {
 export const retailTools: readonly DeskTool[] = [
   {
     name: 'find_orders',
-    description: 'List the orders of a customer: id and item of each.',
+    description: 'List the orders of a customer: item and id of each.',
     parameters: { customer: 'customer id, e.g. c52' },
     writes: false,
     run(tables, args) {
       const found = Object.entries(tables.orders ?? {}).filter(([, row]) => row.customer === args.customer);
       if (found.length === 0) throw new DeskError('no such customer .');
-      return found.map(([id, row]) => `${id} ${row.item} .`).join(' ');
+      return found.map(([id, row]) => `${row.item} ${id} .`).join(' ');
     },
   },
   {

@@ -6,13 +6,13 @@ import { DeskError, type DeskTool, rowOf } from './tool.js';
 export const travelTools: readonly DeskTool[] = [
   {
     name: 'find_bookings',
-    description: 'List the bookings of a traveler: id and city of each.',
+    description: 'List the bookings of a traveler: city and id of each.',
     parameters: { traveler: 'traveler id, e.g. t14' },
     writes: false,
     run(tables, args) {
       const found = Object.entries(tables.bookings ?? {}).filter(([, row]) => row.traveler === args.traveler);
       if (found.length === 0) throw new DeskError('no such traveler .');
-      return found.map(([id, row]) => `${id} ${row.city} .`).join(' ');
+      return found.map(([id, row]) => `${row.city} ${id} .`).join(' ');
     },
   },
   {
