@@ -10,6 +10,8 @@ import { UsageError } from '../core/faults.js';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
 const TABLE = 'migrations';
+/** Oldest major version that the statements are written for. */
+const OLDEST = 13;
 /** Our own: node-pg-migrate's lock refuses instead of waiting. */
 const LOCK = 20_260_101;
 
@@ -19,8 +21,9 @@ const LOCK = 20_260_101;
  */
 export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'steadfast-migrate' });
-  await client.connect();
+  await connect(client);
   try {
+    await refuseOld(client);
     await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
     await refuseNewer(client);
     const done = await runner({
@@ -38,6 +41,23 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
     // Ends the session, and with it the lock.
     await client.end();
   }
+}
+
+async function connect(client: pg.Client): Promise<void> {
+  try {
+    await client.connect();
+  } catch (error) {
+    const found = error instanceof Error ? error.message || String(error) : String(error);
+    const place = `${client.host}:${client.port}, database ${client.database}`;
+    throw new UsageError('database', `a PostgreSQL server that lets us in at ${place}`, found);
+  }
+}
+
+async function refuseOld(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
+  const version = rows[0]?.server_version ?? 'unknown';
+  if (Number.parseInt(version, 10) >= OLDEST) return;
+  throw new UsageError('database', `PostgreSQL ${OLDEST} or newer`, `PostgreSQL ${version}`);
 }
 
 async function refuseNewer(client: pg.Client): Promise<void> {

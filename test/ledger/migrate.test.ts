@@ -24,6 +24,12 @@ test('a database of a newer version is refused by name', async () => {
   await db.pool.query("DELETE FROM migrations WHERE name LIKE '9999%'");
 });
 
+test('a server that is not there is named', async () => {
+  await expect(migrate('postgresql://me:secret@127.0.0.1:9/ledger')).rejects.toThrow(
+    /^database: expected a PostgreSQL server that lets us in at 127\.0\.0\.1:9, database ledger, found connect ECONNREFUSED/,
+  );
+});
+
 test('the closed sets of the schema are those of the program', async () => {
   const { rows } = await db.pool.query<{ def: string }>(
     `SELECT pg_get_constraintdef(oid) AS def FROM pg_constraint WHERE conrelid = 'tries'::regclass AND contype = 'c'`,
