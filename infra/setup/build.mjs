@@ -55,7 +55,7 @@ export async function build({ root = ROOT, log = () => {}, bundle = true } = {})
   }
 
   const written = await transpile(root, dist, changed);
-  const removed = removeStale(dist, new Set(Object.keys(files).map(outputOf)));
+  const removed = removeStale(root, dist, new Set(Object.keys(files).map(outputOf)));
   const next = JSON.stringify({ recipe: RECIPE, files });
   if (next !== JSON.stringify(previous)) writeAtomic(stampFile, next);
   if (written + removed > 0)
@@ -120,8 +120,8 @@ async function transpile(root, dist, sources) {
   return sources.length;
 }
 
-/** @param {string} dist @param {Set<string>} outputs @returns {number} how many files were removed. */
-function removeStale(dist, outputs) {
+/** @param {string} root @param {string} dist @param {Set<string>} outputs @returns {number} how many files were removed. */
+function removeStale(root, dist, outputs) {
   if (!existsSync(dist)) return 0;
   let removed = 0;
   for (const item of readdirSync(dist, { recursive: true, withFileTypes: true })) {
@@ -129,11 +129,19 @@ function removeStale(dist, outputs) {
     const relative = path.relative(dist, path.join(item.parentPath, item.name)).split(path.sep).join('/');
     // Top-level files are this script's own (stamps, the workflow bundle); temporary files are another build's.
     if (!relative.includes('/') || relative.endsWith('.tmp')) continue;
-    if (outputs.has(relative.replace(/\.map$/, ''))) continue;
+    const output = relative.replace(/\.map$/, '');
+    // The second look is for a source that was added, and built by somebody else, since the first.
+    if (outputs.has(output) || hasSource(root, output)) continue;
     rmSync(path.join(dist, relative), { force: true });
     removed++;
   }
   return removed;
+}
+
+/** @param {string} root @param {string} output */
+function hasSource(root, output) {
+  const source = path.join(root, output);
+  return existsSync(source) || (source.endsWith('.js') && existsSync(`${source.slice(0, -3)}.ts`));
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
