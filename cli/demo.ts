@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { RunFile } from '../core/schemas/run-file.js';
 import { startStack } from '../infra/stack/start.js';
-import { stopStack } from '../infra/stack/stop.js';
+import { killStack, stopStack } from '../infra/stack/stop.js';
 import { openStack } from './context.js';
 import { EXIT } from './exit.js';
 import { onInterrupt } from './interrupts.js';
@@ -65,13 +65,10 @@ async function demo(options: DemoOptions): Promise<void> {
   const config = await pipelineConfig(withDefaults(file, options), suite);
 
   const controller = new AbortController();
-  const restore = onInterrupt(
-    () => {
-      say('\nStopping the stack cleanly; press Ctrl-C again to kill it.');
-      controller.abort();
-    },
-    () => process.exit(EXIT.interrupted),
-  );
+  const restore = onInterrupt(() => {
+    say('\nStopping the stack cleanly; press Ctrl-C again to kill it.');
+    controller.abort();
+  }, kill);
   say(pc.bold('Starting the local stack'));
   const info = await startStack({ onProgress: progressLines() });
   const context = openStack(info);
@@ -95,10 +92,7 @@ async function demo(options: DemoOptions): Promise<void> {
     await context.close();
     restore();
   }
-  const killable = onInterrupt(
-    () => process.exit(EXIT.interrupted),
-    () => undefined,
-  );
+  const killable = onInterrupt(kill, () => undefined);
   if (interrupted || !options.keepUp) await stopStack();
   killable();
   if (interrupted) {
@@ -111,6 +105,12 @@ async function demo(options: DemoOptions): Promise<void> {
       ),
     );
   }
+}
+
+/** The second Ctrl-C: nothing committed is lost, and the next start recovers the databases. */
+function kill(): never {
+  killStack();
+  process.exit(EXIT.interrupted);
 }
 
 function withDefaults(file: RunFile, options: DemoOptions): RunFile {
