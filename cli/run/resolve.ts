@@ -157,18 +157,24 @@ export async function pipelineConfig(file: RunFile, suite: Suite): Promise<Pipel
     sampling,
     limits,
     maxTries,
-    probe: { tasks: candidates, repeat: file.probe?.repeat ?? REPEAT.probe },
+    probe: { tasks: spread(candidates, file.probe?.limit), repeat: file.probe?.repeat ?? REPEAT.probe },
     selection: {
       minCleanRuns: file.selection?.minCleanRuns ?? 3,
       retainBands: file.selection?.retainBands ?? ['hard', 'medium', 'easy'],
     },
     benchmark: {
-      tasks: await chooseTasks(suite, 'benchmark'),
+      tasks: spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit),
       repeat: file.benchmark?.repeat ?? REPEAT.eval,
     },
     train,
     prices: file.prices ?? null,
   };
+}
+
+/** At most `limit` of the tasks, evenly over the list, so that every template keeps its share. */
+function spread(tasks: readonly string[], limit = tasks.length): readonly string[] {
+  if (limit >= tasks.length) return tasks;
+  return Array.from({ length: limit }, (_, index) => tasks[Math.floor((index * tasks.length) / limit)]!);
 }
 
 /** The object without its undefined entries, so that a spread never erases a default. */

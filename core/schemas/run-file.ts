@@ -82,7 +82,7 @@ export const runFileSchema = z.strictObject({
   limits: limits.optional(),
   maxTries: count.optional(),
   lanes: count.optional(),
-  probe: z.strictObject({ repeat: count.optional() }).optional(),
+  probe: z.strictObject({ repeat: count.optional(), limit: count.optional() }).optional(),
   selection: z
     .strictObject({
       minCleanRuns: count.optional(),
@@ -93,7 +93,11 @@ export const runFileSchema = z.strictObject({
     })
     .optional(),
   benchmark: z
-    .strictObject({ repeat: count.optional(), exhaustedAsFailed: z.boolean().optional() })
+    .strictObject({
+      repeat: count.optional(),
+      limit: count.optional(),
+      exhaustedAsFailed: z.boolean().optional(),
+    })
     .optional(),
   train: z
     .strictObject({
