@@ -195,8 +195,12 @@ test('sandboxes go from intended to ended, whoever says it how often', async () 
   await db.ledger.beginTry(start);
   await db.ledger.sandboxCreated(name);
   await db.ledger.sandboxCreated(name);
-  expect(await db.ledger.openSandboxes(host, ['w1'])).not.toContainEqual({ name, isolation: 'inline' });
-  expect(await db.ledger.openSandboxes(host, [])).toContainEqual({ name, isolation: 'inline' });
+  expect(await db.ledger.openSandboxes(host, ['w1'])).not.toContainEqual({
+    name,
+    isolation: 'inline',
+    worker: 'w1',
+  });
+  expect(await db.ledger.openSandboxes(host, [])).toContainEqual({ name, isolation: 'inline', worker: 'w1' });
   expect(await db.ledger.openSandboxes('another', [])).toEqual([]);
   await db.ledger.sandboxEnded(name, 'reaped');
   await db.ledger.sandboxEnded(name, 'released');
