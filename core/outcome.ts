@@ -11,7 +11,7 @@ export const TERMINATIONS = {
   no_user: 'the agent answered and the task has no simulated user to go on with',
   user_limit: 'the simulated user had answered as often as the task allows',
   agent_limit: 'the agent had taken as many actions as the task allows',
-  token_budget: 'the episode had used its token budget',
+  token_budget: 'the episode had used its token budget, or the context of the model',
 } as const;
 
 export type Termination = keyof typeof TERMINATIONS;

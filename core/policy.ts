@@ -55,7 +55,10 @@ export interface EpisodeTokens {
 }
 
 export interface PolicySession {
-  /** One turn after `observations` (user text or tool results since the last turn). Throws `Fault('policy' | 'deadline')`. */
+  /**
+   * One turn after `observations` (user text or tool results since the last turn). Throws `Fault('policy' | 'deadline')`;
+   * with code `context_full` when the conversation has outgrown the model's context: that is the agent's own limit.
+   */
   turn(
     observations: readonly Message[],
     limits: { readonly maxTokens: number; readonly signal: AbortSignal },

@@ -42,6 +42,7 @@ export async function converse(parts: ConversationParts): Promise<Termination> {
   for (let actions = 1; ; actions += 1) {
     parts.onTurn?.(record.turns.length + 1);
     const turn = await policyTurn(parts, observations);
+    if (turn === 'context_full') return 'token_budget';
     const reaction = await react(parts, turn);
     if (reaction.kind === 'ended') return 'end_turn_tool';
     if (reaction.kind === 'spoke' && turn.message.content.includes(task.doneMarker)) return 'done';
@@ -94,14 +95,23 @@ async function react(parts: ConversationParts, turn: PolicyTurn): Promise<Reacti
   return ended ? { kind: 'ended' } : { kind: 'observed', observations };
 }
 
-async function policyTurn(parts: ConversationParts, observations: readonly Message[]): Promise<PolicyTurn> {
+async function policyTurn(
+  parts: ConversationParts,
+  observations: readonly Message[],
+): Promise<PolicyTurn | 'context_full'> {
   const { policy, limits, record, signal } = parts;
   const maxTokens = Math.min(limits.tokensPerCall, limits.tokensPerEpisode - record.sampledTokens);
   const clock = { ms: limits.messageMs, what: 'a policy message' };
   const started = performance.now();
-  const turn = await guarded(signal, 'policy', () =>
-    withDeadline(signal, clock, (inner) => policy.turn(observations, { maxTokens, signal: inner })),
-  );
+  let turn: PolicyTurn;
+  try {
+    turn = await guarded(signal, 'policy', () =>
+      withDeadline(signal, clock, (inner) => policy.turn(observations, { maxTokens, signal: inner })),
+    );
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'context_full') return 'context_full';
+    throw error;
+  }
   const before = record.weightVersion;
   record.turn(turn, performance.now() - started);
   if (before !== null && turn.weightVersion !== before) {

@@ -5,7 +5,7 @@ import { Renderer } from '../../core/render/renderer.js';
 import type { ScriptedSettings } from '../../core/scripted.js';
 import { createChatPolicy } from '../policy/chat-policy.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
-import { fetchModelFiles } from '../policy/trainer-files.js';
+import { contextTokens, fetchModelFiles } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
 
 export interface PolicySources {
@@ -16,7 +16,7 @@ export interface PolicySources {
 }
 
 export class Policies {
-  private renderer: Promise<Renderer> | undefined;
+  private served: Promise<ServedModel> | undefined;
   private readonly scripted = new Map<string, Promise<Policy>>();
 
   constructor(private readonly sources: PolicySources) {}
@@ -38,21 +38,31 @@ export class Policies {
     const { trainerUrl } = this.sources;
     return createTokenPolicy({
       endpoint: { kind: 'policy', baseUrl: trainerUrl, model: weightVersion ?? '', apiKeyEnv: null },
-      renderer: await this.trainerRenderer(signal),
+      ...(await this.trainerModel(signal)),
       format: outputFormat('qwen3_xml'),
     });
   }
 
-  /** The tokenizer belongs to the model family: a trainer that is started again has the same. */
-  private async trainerRenderer(signal: AbortSignal): Promise<Renderer> {
-    this.renderer ??= fetchModelFiles(this.sources.trainerUrl, signal).then((files) => new Renderer(files));
+  /** Tokenizer and context belong to the model family: a trainer that is started again has the same. */
+  private async trainerModel(signal: AbortSignal): Promise<ServedModel> {
+    this.served ??= describe(this.sources.trainerUrl, signal);
     try {
-      return await this.renderer;
+      return await this.served;
     } catch (error) {
-      this.renderer = undefined;
+      this.served = undefined;
       throw error;
     }
   }
+}
+
+interface ServedModel {
+  readonly renderer: Renderer;
+  readonly contextTokens: number;
+}
+
+async function describe(url: string, signal: AbortSignal): Promise<ServedModel> {
+  const [files, context] = await Promise.all([fetchModelFiles(url, signal), contextTokens(url, signal)]);
+  return { renderer: new Renderer(files), contextTokens: context };
 }
 
 /** What fails is not kept. */

@@ -21,6 +21,8 @@ export interface TokenPolicyOptions {
   readonly endpoint: Endpoint;
   readonly renderer: Renderer;
   readonly format: OutputFormat;
+  /** Tokens that the model can look at, prompt and samples together. */
+  readonly contextTokens: number;
 }
 
 /** What vLLM adds to the request of the completions API. */
@@ -52,7 +54,15 @@ class TokenSession implements PolicySession {
   ): Promise<PolicyTurn> {
     this.buffer.append(this.turns === 0 ? this.firstPrompt(observations) : this.delta(observations));
     const promptTokens = this.buffer.length;
-    const completion = await this.complete(limits);
+    const room = this.options.contextTokens - promptTokens;
+    if (room <= 0) {
+      const message = `${promptTokens} tokens of conversation do not fit a context of ${this.options.contextTokens}`;
+      throw new Fault('policy', message, {
+        code: this.turns === 0 ? 'prompt_too_long' : 'context_full',
+        retry: false,
+      });
+    }
+    const completion = await this.complete(Math.min(limits.maxTokens, room), limits.signal);
     this.turns += 1;
     this.buffer.appendSampled(completion);
     const { renderer, format } = this.options;
@@ -97,13 +107,13 @@ class TokenSession implements PolicySession {
     return this.options.renderer.delta(observations, this.ended);
   }
 
-  private async complete(limits: { maxTokens: number; signal: AbortSignal }): Promise<Completion> {
+  private async complete(maxTokens: number, signal: AbortSignal): Promise<Completion> {
     const { endpoint, renderer } = this.options;
     const { sampling, seed } = this.begin;
     const body: TokenRequest = {
       model: endpoint.model,
       prompt: this.buffer.prompt(),
-      max_tokens: limits.maxTokens,
+      max_tokens: maxTokens,
       temperature: sampling.temperature,
       top_k: sampling.topK,
       top_p: sampling.topP,
@@ -112,7 +122,6 @@ class TokenSession implements PolicySession {
       logprobs: 0,
       return_token_ids: true,
     };
-    const { signal } = limits;
     const reply = await request(endpoint, signal, () =>
       openAi(endpoint).completions.create(body, { signal }),
     );

@@ -17,6 +17,18 @@ export async function fetchModelFiles(baseUrl: string, signal: AbortSignal): Pro
   return { tokenizer, config };
 }
 
+/** Tokens that the endpoint's model can look at (`max_model_len`, as vLLM calls it). Throws `Fault('policy')`. */
+export async function contextTokens(baseUrl: string, signal: AbortSignal): Promise<number> {
+  const { max_model_len: found } = await post(
+    baseUrl,
+    '/tokenize',
+    { prompt: '', add_special_tokens: false },
+    signal,
+  );
+  if (typeof found !== 'number') throw unreadable(beside(baseUrl, '/tokenize'), 'max_model_len', found);
+  return found;
+}
+
 /** `POST /tokenize`: ids as the engine sees the text, control tokens included. Throws `Fault('policy')`. */
 export async function tokenize(
   baseUrl: string,
@@ -24,12 +36,19 @@ export async function tokenize(
   model: string,
   signal: AbortSignal,
 ): Promise<number[]> {
-  const url = beside(baseUrl, '/tokenize');
-  const body = JSON.stringify({ model, prompt: text, add_special_tokens: false });
-  const headers = { 'content-type': 'application/json' };
-  const { tokens } = await json(url, { method: 'POST', headers, body, signal });
-  if (!Array.isArray(tokens)) throw unreadable(url, 'tokens', tokens);
+  const { tokens } = await post(
+    baseUrl,
+    '/tokenize',
+    { model, prompt: text, add_special_tokens: false },
+    signal,
+  );
+  if (!Array.isArray(tokens)) throw unreadable(beside(baseUrl, '/tokenize'), 'tokens', tokens);
   return tokens as number[];
+}
+
+function post(baseUrl: string, path: string, body: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  const headers = { 'content-type': 'application/json' };
+  return json(beside(baseUrl, path), { method: 'POST', headers, body: JSON.stringify(body), signal });
 }
 
 async function json(url: string, init: RequestInit): Promise<JsonObject> {

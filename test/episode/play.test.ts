@@ -93,6 +93,12 @@ describe('clean outcomes', () => {
     expect(lenient.clean).toMatchObject({ termination: 'token_budget', verdict: { passed: true } });
   });
 
+  test('a conversation that outgrows the context ends like a spent budget', async () => {
+    const full = new Fault('policy', 'full', { code: 'context_full', retry: false });
+    const { clean } = await play([PUT, { fail: async () => Promise.reject(full) }]);
+    expect(clean).toMatchObject({ termination: 'token_budget', verdict: { passed: false } });
+  });
+
   test("agent limit: the task's own bound holds when it is lower", async () => {
     const { record, clean } = await play([PUT], { task: shelfTask({ maxAgentActions: 3 }) });
     expect(clean).toMatchObject({ termination: 'agent_limit', verdict: { passed: false } });
