@@ -71,6 +71,7 @@ test('no Python, or one without the packages', async () => {
   await expect(prepareThinkingBox({ home, basePython: '/nowhere/python3' })).rejects.toThrow(
     /^\/nowhere\/python3: expected Python 3\.11 or newer/,
   );
+  await expect(checkPython('python3')).rejects.toThrow(/found none of: .*fastmcp/);
   await expect(checkPython('/nowhere/python3')).rejects.toThrow(/with the packages of native\/thinkingbox/);
 });
 
