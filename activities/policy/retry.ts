@@ -20,6 +20,9 @@ export const TURN_RETRIES: RetryPlan = { attempts: 4, firstDelayMs: 250, maxDela
 /** A server that asks for a longer pause than this is not waited for. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
+/** How servers say that a request does not fit the model's context. */
+const CONTEXT_WORDS = /context length|maximum context|max_model_len|too many tokens/i;
+
 /** Sends one request, again where that can help. Throws `Fault` of the endpoint's kind, or the signal's reason. */
 export async function request<T>(
   endpoint: Endpoint,
@@ -75,9 +78,11 @@ function refused(endpoint: Endpoint, error: APIError, status: number): Refusal {
     const again = { fault: fault(status === 429 ? 'rate_limited' : 'server_error', true), again: true };
     return retryAfterMs === undefined ? again : { ...again, retryAfterMs };
   }
-  const tooLong =
-    status === 400 && /context length|maximum context|max_model_len|too many tokens/i.test(message);
-  return { fault: fault(tooLong ? 'context_overflow' : `http_${status}`, false), again: false };
+  const told = error.code === 'prompt_too_long' || CONTEXT_WORDS.test(message);
+  return {
+    fault: fault(status === 400 && told ? 'context_overflow' : `http_${status}`, false),
+    again: false,
+  };
 }
 
 /** `retry-after` in seconds or as a date, in ms. */

@@ -52,8 +52,8 @@ class TokenSession implements PolicySession {
     observations: readonly Message[],
     limits: { readonly maxTokens: number; readonly signal: AbortSignal },
   ): Promise<PolicyTurn> {
-    this.buffer.append(this.turns === 0 ? this.firstPrompt(observations) : this.delta(observations));
-    const promptTokens = this.buffer.length;
+    const ids = this.turns === 0 ? this.firstPrompt(observations) : this.delta(observations);
+    const promptTokens = this.buffer.length + ids.length;
     const room = this.options.contextTokens - promptTokens;
     if (room <= 0) {
       const message = `${promptTokens} tokens of conversation do not fit a context of ${this.options.contextTokens}`;
@@ -62,13 +62,14 @@ class TokenSession implements PolicySession {
         retry: false,
       });
     }
+    this.buffer.append(ids);
     const completion = await this.complete(Math.min(limits.maxTokens, room), limits.signal);
     this.turns += 1;
     this.buffer.appendSampled(completion);
     const { renderer, format } = this.options;
-    const ids = Array.from(completion.ids);
-    this.ended = renderer.stopIds.includes(ids.at(-1) ?? -1);
-    const raw = renderer.tokens.decode(ids);
+    const sampled = Array.from(completion.ids);
+    this.ended = renderer.stopIds.includes(sampled.at(-1) ?? -1);
+    const raw = renderer.tokens.decode(sampled);
     const read = format.interpret(raw, this.begin.tools);
     const first = this.calls;
     const toolCalls = read.calls.map((call) => ({ id: `c${this.calls++}`, ...call }));
@@ -84,7 +85,7 @@ class TokenSession implements PolicySession {
       ...(refused.size > 0 ? { refused } : {}),
       raw,
       promptTokens,
-      sampledTokens: ids.length,
+      sampledTokens: sampled.length,
       weightVersion: completion.weightVersion,
     };
   }

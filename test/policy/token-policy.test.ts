@@ -114,6 +114,7 @@ describe('the buffer', () => {
     const more = session.turn([user('and one more thing to say .')], limits());
     await expect(more).rejects.toMatchObject({ code: 'context_full', retry: false });
     expect(server.received).toHaveLength(1);
+    expect(session.tokens()?.ids.length).toBeLessThanOrEqual(size + 10);
   });
 
   test('a call that cannot be passed exactly is refused, not rounded', async () => {
