@@ -14,6 +14,18 @@ export function count(value: number): string {
   return signed(Math.round(value), digits.replace(/\B(?=(\d{3})+$)/g, ','));
 }
 
+/** `3.2 M`, `48 k`, `812`: large counts where there is little room. */
+export function compact(value: number): string {
+  for (const [size, unit] of [
+    [1e9, 'G'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+  ] as const) {
+    if (Math.abs(value) >= size) return `${number(value / size)}${NARROW}${unit}`;
+  }
+  return count(value);
+}
+
 /** `1 task`, `12 tasks`. */
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
@@ -36,6 +48,7 @@ export function points(difference: number): string {
 /** `12.0–24.5 %`, or nothing where no interval is defined. */
 export function interval(estimate: Estimate, decimals = 1): string {
   if (estimate.low === null || estimate.high === null) return '';
+  if (!Number.isFinite(estimate.low) || !Number.isFinite(estimate.high)) return '';
   return `${(estimate.low * 100).toFixed(decimals)}–${(estimate.high * 100).toFixed(decimals)}${NARROW}%`;
 }
 

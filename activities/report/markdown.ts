@@ -6,6 +6,7 @@ import { bandRange } from './charts/bands.js';
 import { count, dollars, interval, kOfK, moment, percent, plural, points, shortDigest } from './format.js';
 import { clip, visible } from './html.js';
 import { metricText } from './metric-text.js';
+import { policyTokens, tokensPer } from './sections/cost.js';
 import { colophon, GLOSSARY } from './sections/ending.js';
 import { lede } from './sections/headline.js';
 import { stagesOf } from './sections/integrity.js';
@@ -24,6 +25,13 @@ function code(text: string): string {
   return `\`${clip(visible(text).replace(/\s*\n\s*/g, ' '), CELL_LIMIT)
     .text.replaceAll('`', "'")
     .replaceAll('|', '\\|')}\``;
+}
+
+/** A line of a fenced block, which it cannot end. */
+function command(text: string): string {
+  return visible(text)
+    .replace(/\s*\n\s*/g, ' ')
+    .replaceAll('```', "'''");
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -107,17 +115,19 @@ function training({ training: run }: ReportData): string | null {
 
 function cost({ before, after, prices }: ReportData): string | null {
   const sides = [before, after].filter(
-    (each): each is EvaluationReport => each?.scores != null && each.cost !== null,
+    (each): each is EvaluationReport => each?.scores != null && policyTokens(each) > 0,
   );
-  if (sides.length === 0 || !prices) return null;
-  const money = (value: number | null | undefined): string => (value == null ? '–' : dollars(value));
+  if (sides.length === 0) return null;
+  const priced = prices !== null && sides.every((side) => side.cost !== null);
+  const amount = (value: number | null | undefined): string =>
+    value == null ? 'none' : priced ? dollars(value) : count(value);
   return table(
-    ['Evaluation', 'cost', 'per successful attempt', 'per dependable task'],
+    ['Evaluation', priced ? 'cost' : 'tokens', 'per successful attempt', 'per dependable task'],
     sides.map((side) => [
       cell(side.label),
-      money(side.cost?.total),
-      money(side.cost?.perSuccess),
-      money(side.cost?.perDependable),
+      amount(priced ? side.cost?.total : policyTokens(side)),
+      amount(priced ? side.cost?.perSuccess : tokensPer(side, 'passed')),
+      amount(priced ? side.cost?.perDependable : tokensPer(side, 'dependable')),
     ]),
   );
 }
@@ -210,7 +220,7 @@ export function renderMarkdown(data: ReportData): string {
     ),
     ...part(
       'Make it again',
-      data.reproduce.length > 0 ? `\`\`\`sh\n${data.reproduce.join('\n')}\n\`\`\`` : null,
+      data.reproduce.length > 0 ? `\`\`\`sh\n${data.reproduce.map(command).join('\n')}\n\`\`\`` : null,
     ),
     ...part('Words', GLOSSARY.map(([word, meaning]) => `- **${word}**: ${meaning}`).join('\n')),
     `*${cell(colophon(data))}*`,

@@ -57,7 +57,7 @@ function episode(
   };
 }
 
-export function STORIES(base: string, final: string): readonly StoryReport[] {
+export function stories(base: string, final: string): readonly StoryReport[] {
   const approval = retail({ approvals: { r41: { times: 1 } } });
   return [
     {

@@ -35,8 +35,9 @@ export function px(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-/** A share of [0, 1] as a percentage for an SVG attribute. */
+/** A share as a percentage for an SVG attribute, kept within [0, 1]; what is no number stands at 0. */
 export function pct(share: number): string {
+  if (!Number.isFinite(share)) return '0%';
   return `${Math.round(Math.min(1, Math.max(0, share)) * 10_000) / 100}%`;
 }
 

@@ -12,10 +12,16 @@ export function shade(task: Pick<TaskScore, 'passed' | 'attempts'>): number {
   return 1 + Math.min(3, Math.floor((4 * task.passed) / task.attempts));
 }
 
-export function taskGrid(label: string, tasks: readonly TaskScore[], order: readonly string[]): Html {
+/** `alone`: it has the whole card to itself, so it is twice as wide for its height. */
+export function taskGrid(
+  label: string,
+  tasks: readonly TaskScore[],
+  order: readonly string[],
+  alone: boolean,
+): Html {
   const byId = new Map(tasks.map((task) => [task.taskId, task]));
-  const columns = Math.max(6, Math.ceil(Math.sqrt(order.length * WIDE)));
-  return html`<div class="${order.length > 120 ? 'grid-tasks small' : 'grid-tasks'}" style="${`--cols:${columns};--phone:${Math.ceil(columns * 1.6)}`}" role="img" aria-label="${label}">${order.map(
+  const columns = Math.max(6, Math.ceil(Math.sqrt(order.length * WIDE * (alone ? 2 : 1))));
+  return html`<div class="${order.length > 120 ? 'grid-tasks small' : 'grid-tasks'}" style="${`--cols:${columns};--phone:${alone ? columns : Math.ceil(columns * 1.6)}`}" role="img" aria-label="${label}">${order.map(
     (id) => {
       const task = byId.get(id);
       if (!task) return html`<i class="g absent" title="${id}: not evaluated"></i>`;

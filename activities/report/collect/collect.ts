@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { AttemptsConfig, CampaignConfig, PipelineConfig, TrainConfig } from '../../../core/campaign.js';
 import { UsageError } from '../../../core/faults.js';
 import type { AttemptRow, CampaignRow, Ledger } from '../../../core/ledger.js';
+import type { PriceTable } from '../../../core/prices.js';
 import type { PriceReport, ReportData, RunReport } from '../../../core/report-data.js';
 import { type CampaignStage, stageCampaignId } from '../../../core/stage-configs.js';
 import { flatConfig, modelOf } from './config.js';
@@ -45,7 +46,8 @@ export async function collectReport(sources: ReportSources, campaign: string): P
   const warnings: string[] = [];
   const run = parts.train && (await runRows(ledger, parts.train.row.id));
   const trained = await trainedTemplates(ledger, parts);
-  const prices = pricesOf(sources, parts.after ?? parts.before, config, warnings);
+  const table = sources.prices === undefined ? await configuredPrices(ledger, row, config) : sources.prices;
+  const prices = pricesOf(table, modelOf((parts.after ?? parts.before)?.config ?? config), warnings);
 
   const before = parts.before && evaluationReport(parts.before, 'before', trained, prices);
   const after =
@@ -125,15 +127,20 @@ async function trainedTemplates(ledger: Ledger, parts: Parts): Promise<ReadonlyS
   return templates.length > 0 ? new Set(templates) : null;
 }
 
-/** A table without the model is said once; the report then counts tokens. */
-function pricesOf(
-  { prices }: ReportSources,
-  evaluation: Campaign<AttemptsConfig> | null,
+async function configuredPrices(
+  ledger: Ledger,
+  row: CampaignRow,
   config: CampaignConfig,
-  warnings: string[],
-): PriceReport | null {
+): Promise<PriceTable | null> {
+  if (config.kind === 'pipeline') return config.prices ?? null;
+  const parent = row.parent === null ? undefined : await ledger.campaign(row.parent);
+  return (parent?.config as Partial<PipelineConfig> | undefined)?.prices ?? null;
+}
+
+/** A table without the model is said once; the report then counts tokens. */
+function pricesOf(table: PriceTable | null, model: string, warnings: string[]): PriceReport | null {
   try {
-    return priceReport(prices, modelOf(evaluation?.config ?? config));
+    return priceReport(table, model);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     warnings.push(`No cost is shown: ${error.message}`);

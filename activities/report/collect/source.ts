@@ -9,7 +9,7 @@ export interface ReportSources {
   /** Sandboxes are counted where the ledger can. */
   readonly ledger: Ledger & Partial<Pick<LedgerReads, 'sandboxCounts'>>;
   readonly artifacts: ArtifactStore;
-  /** Null or absent: cost is given in tokens. */
+  /** Absent: those of the campaign's configuration, or its pipeline's. Null: cost is given in tokens. */
   readonly prices?: PriceTable | null;
   /** Absent: that of the package this file belongs to. */
   readonly programVersion?: string;

@@ -2,6 +2,7 @@
 import type { EvaluationReport, ReportData, ScoreLine } from '../../../core/report-data.js';
 import { taskGrid } from '../charts/grid.js';
 import {
+  compact,
   count,
   dollars,
   duration,
@@ -14,6 +15,7 @@ import {
   secondsBetween,
 } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
+import { policyTokens, tokensPer } from './cost.js';
 
 const STATES: Readonly<Record<string, string>> = {
   running: 'running',
@@ -47,7 +49,8 @@ export function lede(data: ReportData): string {
   const one = after ?? before;
   const source = after ? data.after : data.before;
   if (one && source) {
-    return `${one.dependable} of ${plural(one.tasks, 'task')} pass on every one of ${source.k} attempts; a single attempt passes ${percent(one.passAt1.value)} of the time.`;
+    const when = data.training !== null && source === data.before ? 'Before training, ' : '';
+    return `${when}${one.dependable} of ${plural(one.tasks, 'task')} pass on every one of ${source.k} attempts; a single attempt passes ${percent(one.passAt1.value)} of the time.`;
   }
   if (data.before ?? data.after) return 'The evaluation is not complete yet, so no score is shown.';
   if (steps > 0) return `${plural(steps, 'training step')} finished; no evaluation has been run.`;
@@ -96,7 +99,7 @@ export function banners(data: ReportData): readonly Html[] {
       banner(
         'warn',
         'This campaign was stopped.',
-        'What had finished is shown; the last command below goes on with it.',
+        'What had finished is shown. Start it again under the same name and it goes on.',
       ),
     );
   } else if (run.state !== 'done') {
@@ -119,7 +122,7 @@ export function banners(data: ReportData): readonly Html[] {
       banner(
         'warn',
         `Incomplete coverage of ${evaluation.id}: ${count(clean)} of ${count(planned)} attempts are clean, so no score is shown.`,
-        html`${parts.filter(Boolean).join(', ')}.${missing.length > 0 && html` Missing: ${missing.slice(0, 5).map((key, index) => html`${index > 0 && ', '}<code>${key}</code>`)}${missing.length > 5 && ` and ${count(planned - clean - 5)} more`}.`}`,
+        html`${parts.filter(Boolean).join(', ')}.${missing.length > 0 && html`<ul>${missing.slice(0, 3).map((key) => html`<li><code>${key}</code></li>`)}${planned - clean > 3 && missing.length > 3 && html`<li>and ${count(planned - clean - 3)} more</li>`}</ul>`}`,
       ),
     );
   }
@@ -178,7 +181,7 @@ export function cards(data: ReportData): Html {
   const order = taskOrder(before ? data.before : null, after ? data.after : null);
   const hero =
     shown &&
-    html`<div class="card hero"><h2>Solved on every one of ${k} attempts</h2><p class="figure">${arrow(before && after ? String(before.dependable) : null, String(shown.dependable))}<span class="unit">of ${plural(shown.tasks, 'task')}</span></p><div class="grids">${before && data.before && html`<div><h3>${after ? 'before' : 'each task'} <span>${percent(before.observedK.value)}</span></h3>${taskGrid(`Before: ${before.dependable} of ${before.tasks} tasks at ${kOfK(k)}`, data.before.tasks, order)}</div>`}${after && data.after && html`<div><h3>${before ? 'after' : 'each task'} <span>${percent(after.observedK.value)}</span></h3>${taskGrid(`After: ${after.dependable} of ${after.tasks} tasks at ${kOfK(k)}`, data.after.tasks, order)}</div>`}</div><p class="key"><span><i class="g g0"></i>never passes</span><span><i class="g g2"></i>sometimes</span><span><i class="g g4"></i>nearly always</span><span><i class="g g5"></i>every attempt</span></p></div>`;
+    html`<div class="card hero"><h2>Solved on every one of ${k} attempts</h2><p class="figure">${arrow(before && after ? String(before.dependable) : null, String(shown.dependable))}<span class="unit">of ${plural(shown.tasks, 'task')}</span></p><div class="grids">${before && data.before && html`<div><h3>${after ? 'before' : 'each task'} <span>${percent(before.observedK.value)}</span></h3>${taskGrid(`Before: ${before.dependable} of ${before.tasks} tasks at ${kOfK(k)}`, data.before.tasks, order, !after)}</div>`}${after && data.after && html`<div><h3>${before ? 'after' : 'each task'} <span>${percent(after.observedK.value)}</span></h3>${taskGrid(`After: ${after.dependable} of ${after.tasks} tasks at ${kOfK(k)}`, data.after.tasks, order, !before)}</div>`}</div><p class="key"><span><i class="g g0"></i>never passes</span><span><i class="g g2"></i>sometimes</span><span><i class="g g4"></i>nearly always</span><span><i class="g g5"></i>every attempt</span></p></div>`;
   const small: Part[] = [];
   if (shown) {
     small.push(
@@ -200,18 +203,7 @@ export function cards(data: ReportData): Html {
       ),
     );
   }
-  const [was, is] = [data.before?.cost ?? null, data.after?.cost ?? null];
-  const cost = is ?? was;
-  if (shown && cost && data.prices) {
-    const money = (value: number | null): string => (value === null ? 'none yet' : dollars(value));
-    small.push(
-      card(
-        'Cost per dependable task',
-        arrow(before && after && was ? money(was.perDependable) : null, money(cost.perDependable)),
-        `one evaluation costs ${dollars(cost.total)} at ${data.prices.model} prices`,
-      ),
-    );
-  }
+  if (shown) small.push(costCard(data, before !== null && after !== null));
   const faults = totalFaults(data);
   if (totalClean(data) > 0) {
     small.push(
@@ -224,6 +216,26 @@ export function cards(data: ReportData): Html {
   }
   if (!hero && small.length === 0) return html``;
   return html`<section class="cards" aria-label="Headline figures">${hero}<div class="smalls">${small}</div></section>`;
+}
+
+/** Dollars where there is a price, else tokens. Nothing where no token was counted (scripted policies). */
+function costCard(data: ReportData, both: boolean): Part {
+  const last = (data.after?.scores ? data.after : data.before) as EvaluationReport;
+  const first = both ? data.before : null;
+  if (policyTokens(last) === 0) return null;
+  const { prices } = data;
+  const priced = prices !== null && last.cost !== null;
+  const figure = (evaluation: EvaluationReport): string => {
+    const value = priced ? (evaluation.cost?.perDependable ?? null) : tokensPer(evaluation, 'dependable');
+    return value === null ? 'none' : priced ? dollars(value) : compact(value);
+  };
+  return card(
+    priced ? 'Cost per dependable task' : 'Tokens per dependable task',
+    arrow(first && figure(first), figure(last)),
+    priced
+      ? `one evaluation costs ${dollars(last.cost?.total ?? 0)} at the prices of ${prices.model}`
+      : `one evaluation uses ${compact(policyTokens(last))} tokens; no price table was given`,
+  );
 }
 
 function pairedInterval(data: ReportData): string {

@@ -27,12 +27,12 @@ function bar(coverage: CoverageReport): Html {
 }
 
 function coverageTable(stages: readonly Stage[]): Html {
-  return html`<table class="cover stack"><thead><tr><th scope="col">Stage</th><th scope="col">Planned</th><th scope="col">Clean</th><th scope="col">Exhausted</th><th scope="col">Pending</th><th scope="col">Tries lost</th><th scope="col"><span class="unseen">Coverage</span></th></tr></thead><tbody>${stages.map(
+  return html`<div class="scroll"><table class="cover"><thead><tr><th scope="col">Stage</th><th scope="col">Planned</th><th scope="col">Clean</th><th scope="col">Exhausted</th><th scope="col">Pending</th><th scope="col">Tries lost</th><th scope="col"><span class="unseen">Coverage</span></th></tr></thead><tbody>${stages.map(
     ({ name, coverage }) => {
       const lost = Object.values(coverage.faults).reduce((sum, each) => sum + each, 0);
-      return html`<tr><th scope="row">${name}</th><td data-label="Planned">${count(coverage.planned)}</td><td data-label="Clean">${count(coverage.clean)}</td><td data-label="Exhausted">${count(coverage.exhausted)}</td><td data-label="Pending">${count(coverage.pending)}</td><td data-label="Tries lost">${count(lost)}</td><td class="wide" data-label="Coverage">${bar(coverage)}</td></tr>`;
+      return html`<tr><th scope="row">${name}</th><td>${count(coverage.planned)}</td><td>${count(coverage.clean)}</td><td>${count(coverage.exhausted)}</td><td>${count(coverage.pending)}</td><td>${count(lost)}</td><td class="wide">${bar(coverage)}</td></tr>`;
     },
-  )}</tbody></table>`;
+  )}</tbody></table></div>`;
 }
 
 function faultsTable(stages: readonly Stage[]): Part {

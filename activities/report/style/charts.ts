@@ -1,7 +1,7 @@
 /** Marks of the charts, by class, in the colours of the tokens. */
 export const CHARTS = `
 .chart{display:block;width:100%;height:auto;overflow:visible}
-.chart.fluid{height:auto}
+.chart.fluid{overflow:hidden}
 .chart text{font:11px var(--sans);fill:var(--ink3)}
 .chart.fluid text{font-size:12px}
 .chart .grid,.track .grid{stroke:var(--line);stroke-width:1}
@@ -31,7 +31,7 @@ export const CHARTS = `
 .scores .track{width:calc(100% - 14px);margin:5px 7px 0}
 .tasks{columns:2;column-gap:48px}
 .tasks li{display:grid;grid-template-columns:minmax(0,17em) minmax(60px,1fr) 4.2em;gap:16px;align-items:center;break-inside:avoid;font-size:13px;line-height:1.3;padding:2px 0}
-.tasks .name{display:flex;gap:6px;align-items:center;min-width:0}.tasks .name{gap:0}.tasks .name em,.tasks .name abbr{margin-left:6px}.tasks .name>span{white-space:nowrap}.tasks .file{overflow:hidden;text-overflow:ellipsis;color:var(--ink3);flex:0 1000 auto;min-width:0}.tasks .leaf{flex:0 1 auto;min-width:0;overflow:hidden;text-overflow:ellipsis}
+.tasks .name{display:flex;gap:6px;align-items:center;min-width:0}.tasks .name{gap:0}.tasks .name em,.tasks .name abbr{margin-left:6px}.tasks .name>span{white-space:nowrap}.tasks .file{overflow:hidden;text-overflow:ellipsis;color:var(--ink3);flex:0 1000 auto;min-width:0}.tasks .leaf{flex:0 0 auto;max-width:100%;overflow:hidden;text-overflow:ellipsis}
 .tasks .nums{text-align:right;white-space:nowrap;color:var(--ink3)}.tasks .nums b{color:var(--ink)}
 .tasks abbr{text-decoration:none;font-size:11px;color:var(--ink3);border:1px solid var(--line2);border-radius:4px;padding:0 4px;flex:none}
 em.gained,em.lost{font-style:normal;font-size:11.5px;font-weight:600;border-radius:4px;padding:0 6px;flex:none;background:var(--accent-soft);color:var(--accent)}

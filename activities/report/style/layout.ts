@@ -5,7 +5,7 @@ html{scroll-behavior:smooth;-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--bg);color:var(--ink);font:15.5px/1.55 var(--sans);font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .wrap{max-width:1160px;margin:0 auto;padding:0 28px 64px}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-.skip{position:absolute;left:-999px}.skip:focus{left:12px;top:12px;background:var(--surface);padding:8px 14px;z-index:9;border-radius:8px}
+.skip{position:absolute;left:-999px;color:var(--accent)}.skip:focus{left:12px;top:12px;background:var(--surface);padding:8px 14px;z-index:9;border-radius:8px}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 h1,h2,h3,h4,h5,p,dl,dd,ol,ul,figure{margin:0;padding:0}ol,ul{list-style:none}
 code{font:.88em var(--mono)}small{font-size:.84em}
@@ -29,10 +29,10 @@ h1{font-size:38px;line-height:1.1;letter-spacing:-.025em;font-weight:700}
 
 .banner{border-left:4px solid var(--line2);background:var(--surface);border-radius:4px 10px 10px 4px;padding:12px 18px;margin:0 0 14px;box-shadow:var(--shadow);color:var(--ink2)}
 .banner strong{color:var(--ink)}.banner.info{border-color:var(--accent)}.banner.warn,.banner.bad{border-color:var(--loss)}
-.banner.bad{background:var(--loss-soft)}.banner code{overflow-wrap:anywhere}
+.banner.bad{background:var(--loss-soft)}.banner ul{margin-top:4px;font-size:13.5px}
 
 .cards{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1.12fr);gap:16px}
-.smalls{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:16px}
+.smalls{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:16px}.smalls .card:last-child:nth-child(odd){grid-column:1/-1}
 .card,.panel{background:var(--surface);border:1px solid var(--line);border-radius:var(--r);box-shadow:var(--shadow)}
 .card{padding:18px 20px}.panel{padding:16px 18px;min-width:0}
 .card h2{font-size:14px;font-weight:600;color:var(--ink2);line-height:1.3}
@@ -78,8 +78,8 @@ th{text-align:left;font-weight:600}thead th{font-size:13px;color:var(--ink3);fon
 .scroll{overflow-x:auto;max-width:100%}
 .plain{font-size:13.5px;width:auto;min-width:min(100%,620px)}.plain th small{display:block;font-weight:400;color:var(--ink3)}.plain td,.plain thead th:not(:first-child){text-align:right}.plain td:last-child,.plain thead th:last-child{padding-right:0!important}
 .plain th,.plain td{padding:6px 22px 6px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:normal}
-.plain td{white-space:nowrap}
-.cover+.scroll,.quiet+.checks,.scroll+.checks,.checks+.panel,.cover+.quiet,.panel+.fold,.split+.fold,.metrics+.fold{margin-top:16px}
+.plain td{white-space:nowrap}.plain th[scope=row]{min-width:10em}.plain.left td{text-align:left}
+.scroll+.scroll,.quiet+.checks,.scroll+.checks,.checks+.panel,.scroll+.quiet,.panel+.fold,.split+.fold,.metrics+.fold{margin-top:16px}
 
 .fold{border:1px solid var(--line);border-radius:var(--r);background:var(--surface);margin-top:12px}
 .fold>summary{padding:12px 18px;cursor:pointer;font-weight:600;font-size:14.5px;list-style-position:outside;display:flex;align-items:center;gap:10px;flex-wrap:wrap}
@@ -91,7 +91,7 @@ th{text-align:left;font-weight:600}thead th{font-size:13px;color:var(--ink3);fon
 .split{display:grid;grid-template-columns:minmax(0,1.7fr) minmax(0,1fr);gap:16px 36px;align-items:start}
 .list div,.mini div{display:flex;justify-content:space-between;gap:16px;padding:7px 0;border-bottom:1px solid var(--line)}
 .list dd{font-weight:600;text-align:right}.list dt{font-size:14px}
-.mini{font-size:13px}.mini dt{color:var(--ink3);flex:none}.mini dd{text-align:right;min-width:0}
+.mini{font-size:13px}.mini dt{color:var(--ink3);min-width:0}.mini dd{text-align:right;min-width:0}
 .checks{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,320px),1fr));gap:2px 28px}
 .checks li{display:flex;gap:10px;padding:7px 0;font-size:14px;color:var(--ink2)}
 .checks b{color:var(--accent)}.checks .broken b,.checks .broken strong{color:var(--loss)}.checks strong{color:var(--ink)}

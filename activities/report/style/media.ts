@@ -1,8 +1,8 @@
-/** What changes on tablets, phones and paper. */
+/** What changes on tablets, phones and paper. Paper takes the wide layout, smaller; folded parts stay out of it. */
 export const MEDIA = `
-@media (max-width:980px){.cards{grid-template-columns:minmax(0,1fr)}.metrics{grid-template-columns:repeat(2,minmax(0,1fr))}.columns,.split{grid-template-columns:minmax(0,1fr)}}
-@media (max-width:760px){.tasks{columns:1}}
-@media (max-width:640px){
+@media screen and (max-width:980px){.cards{grid-template-columns:minmax(0,1fr)}.metrics{grid-template-columns:repeat(2,minmax(0,1fr))}.columns,.split{grid-template-columns:minmax(0,1fr)}}
+@media screen and (max-width:760px){.tasks{columns:1}}
+@media screen and (max-width:640px){
 .wrap{padding:0 16px 48px}.top{padding:22px 0 16px}h1{font-size:30px}.lede{font-size:17.5px}.facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:10px 16px}
 .toc{margin-left:-16px;margin-right:-16px;padding-left:16px;padding-right:16px}
 .part{margin-top:40px}.part>h2{font-size:21px}.hero .figure{font-size:38px}.card{padding:15px 16px}.cards,.smalls,.metrics{gap:12px}.figure{font-size:22px}
@@ -13,15 +13,15 @@ export const MEDIA = `
 .stack th,.stack td{border:0!important;padding:3px 16px!important}
 .stack td::before{content:attr(data-label);float:left;color:var(--ink3);font-size:13.5px;min-width:5.4em}
 .stack .group{padding:0}.stack .group th{padding:5px 16px!important}
-.scores td{display:grid!important;grid-template-columns:4.6em minmax(0,auto) minmax(60px,1fr);gap:0 10px;align-items:center}.stack.scores td::before{min-width:0}.scores .pair{flex-wrap:nowrap;white-space:nowrap;min-width:8.6em}.scores .pair small{display:none}.scores tbody.all .pair{font-size:15.5px}.scores .track{margin-top:0}.cover td{text-align:right}.cover td.wide::before{display:none}.cover td.wide{padding-top:8px!important}
+.scores td{display:grid!important;grid-template-columns:4.6em minmax(0,auto) minmax(60px,1fr);gap:0 10px;align-items:center}.stack.scores td::before{min-width:0}.scores .pair{flex-wrap:nowrap;white-space:nowrap;min-width:8.6em}.scores .pair small{display:none}.scores tbody.all .pair{font-size:15.5px}.scores .track{margin-top:0}.cover th,.cover td{padding:8px 0 8px 7px;font-size:12.5px;overflow-wrap:normal}.cover th:first-child{padding-left:14px}.cover thead th{font-size:10.5px}.cover .wide,.cover thead th:last-child{display:none}.cover th:nth-child(6),.cover td:nth-child(6){padding-right:12px}.tasks .file{display:none}.band .name{font-size:10px!important}.plain th,.plain td{padding-right:12px}.plain th[scope=row]{min-width:7.5em}
 .state th,.state td{padding-right:6px}.turn{max-width:98%}.passes .axis text{font-size:11px!important}
 .chart.fluid text{font-size:11px}.mini div{flex-wrap:wrap;gap:0 12px}.mini dd{text-align:left}
 }
-@media (max-width:360px){.smalls{grid-template-columns:minmax(0,1fr)}}
+@media screen and (max-width:360px){.smalls{grid-template-columns:minmax(0,1fr)}}
 @media print{
-@page{margin:14mm}
+@page{margin:12mm}
 :root{--bg:#fff;--shadow:none}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-body{font-size:11.5px}.wrap{max-width:none;padding:0}.toc,.skip{display:none}.top{padding-top:0}
-.part{margin-top:26px}.card,.panel,.metric,.fold,.turn,.scores tr,.banner{break-inside:avoid}.part>h2,.intro{break-after:avoid}.fold[open]{break-inside:auto}
-.cards{grid-template-columns:minmax(0,1.12fr) minmax(0,1fr)}.metrics{grid-template-columns:repeat(3,minmax(0,1fr))}.tasks{columns:2}.turn .text{max-height:none}
+.wrap{max-width:none;padding:0;zoom:.66}.toc,.skip{display:none}.top{padding-top:0}.scroll,.commands{overflow:visible}
+.part{margin-top:38px}.card,.panel,.turn,.verdict,.scores tr,.banner,.glossary div{break-inside:avoid}.part>h2,.intro,h4,h5,.state caption{break-after:avoid}
+.turn .text{max-height:none}.fold:not([open]){display:none}
 }`;

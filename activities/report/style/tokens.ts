@@ -3,7 +3,7 @@
  * red against green); every text colour has a contrast of at least 4.5 on its ground.
  */
 const LIGHT = `
---bg:#f7f7f4;--surface:#ffffff;--sunken:#f0f0ec;--ink:#15181e;--ink2:#444b59;--ink3:#656d7b;--line:#e0e1dc;--line2:#c6c9c9;
+--bg:#f7f7f4;--surface:#ffffff;--sunken:#f0f0ec;--ink:#15181e;--ink2:#444b59;--ink3:#5f6775;--line:#e0e1dc;--line2:#c6c9c9;
 --accent:#0a5cab;--accent-soft:#dcebf9;--before:#7b828e;--gain:#0a5cab;--loss:#b6430a;--loss-soft:#fcebdf;
 --g0:#e9e9e5;--g1:#cfe0f0;--g2:#a9cbe8;--g3:#79afdb;--g4:#4a8fc9;--g5:#08437f;
 --s0:#2b7bba;--s1:#e39a1c;--s2:#14947a;--s3:#c173a4;--s4:#7a8493;

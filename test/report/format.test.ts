@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import {
+  compact,
+  count,
+  dollars,
+  duration,
+  interval,
+  moment,
+  number,
+  percent,
+  plural,
+  points,
+} from '../../activities/report/format.js';
+
+describe('numbers as people read them', () => {
+  it.each([
+    [count(1234567), '1,234,567'],
+    [count(-1200), '−1,200'],
+    [plural(1, 'task'), '1 task'],
+    [plural(2, 'try', 'tries'), '2 tries'],
+    [percent(0.1875), '18.8\u202f%'],
+    [percent(1), '100\u202f%'],
+    [percent(0), '0\u202f%'],
+    [percent(Number.NaN), '–'],
+    [points(0.1456), '+14.6 pts'],
+    [points(-0.02), '−2.0 pts'],
+    [interval({ value: 0.5, low: null, high: null }), ''],
+    [interval({ value: 0.5, low: 0.4, high: 0.61 }), '40.0–61.0\u202f%'],
+    [number(0.01234), '0.0123'],
+    [number(12.5), '12.5'],
+    [number(0.000012), '1.2e−5'],
+    [number(1234.5), '1,235'],
+    [number(Number.POSITIVE_INFINITY), '–'],
+    [dollars(855.58), '$855.58'],
+    [dollars(12345.6), '$12,345.60'],
+    [dollars(999.999), '$1,000.00'],
+    [dollars(0.1), '$0.10'],
+    [dollars(0.139), '$0.139'],
+    [dollars(0.0000554), '$0.0000554'],
+    [dollars(0), '$0'],
+    [compact(113_250), '113\u202fk'],
+    [compact(812), '812'],
+    [duration(0.85), '850 ms'],
+    [duration(12.34), '12.3 s'],
+    [duration(59.97), '1 min 00 s'],
+    [duration(245), '4 min 05 s'],
+    [duration(7380), '2 h 03 min'],
+    [duration(3 * 86_400 + 4 * 3600), '3 d 4 h'],
+    [duration(-1), '–'],
+    [moment('2026-11-29T20:10:04.120Z'), '2026-11-29 20:10 UTC'],
+    [moment('soon'), 'soon'],
+  ])('%s', (found, wanted) => {
+    expect(found).toBe(wanted);
+  });
+});
