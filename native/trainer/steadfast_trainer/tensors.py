@@ -1,0 +1,74 @@
+"""Named float32 tensors: the safetensors file format, and digests.
+
+File: 8-byte little-endian header length, JSON header `{name: {dtype, shape, data_offsets}, "__metadata__"}`,
+then the raw little-endian bytes. Source: the format page of the safetensors project.
+"""
+
+import hashlib
+import json
+import struct
+
+import numpy as np
+
+_DTYPES = {"F32": np.dtype("<f4"), "I32": np.dtype("<i4"), "I64": np.dtype("<i8"), "U8": np.dtype("u1")}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+
+
+def encode_safetensors(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+    """Tensors in name order, so that equal content is equal bytes."""
+    header: dict[str, object] = {"__metadata__": metadata}
+    chunks, offset = [], 0
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        data = array.tobytes()
+        header[name] = {
+            "dtype": _NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + len(data)],
+        }
+        chunks.append(data)
+        offset += len(data)
+    text = json.dumps(header, separators=(",", ":"), sort_keys=True).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + b"".join(chunks)
+
+
+def decode_safetensors(data: bytes, place: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Tensors (read-only views of `data`) and metadata. Raises `ValueError` naming `place` for anything malformed."""
+    if len(data) < 8:
+        raise ValueError(f"{place}: expected a safetensors file, found {len(data)} bytes")
+    (length,) = struct.unpack_from("<Q", data)
+    if length > len(data) - 8:
+        raise ValueError(f"{place}: expected a header of {length} bytes, found {len(data) - 8} bytes after the length")
+    try:
+        header = json.loads(data[8 : 8 + length])
+    except ValueError as error:
+        raise ValueError(f"{place}: expected a JSON header, found {error}") from error
+    if not isinstance(header, dict):
+        raise ValueError(f"{place}: expected a JSON object as header, found {type(header).__name__}")
+    metadata = header.pop("__metadata__", {})
+    tensors = {name: _tensor(data, 8 + length, name, entry, place) for name, entry in header.items()}
+    return tensors, metadata
+
+
+def _tensor(data: bytes, start: int, name: str, entry: object, place: str) -> np.ndarray:
+    try:
+        dtype = _DTYPES[entry["dtype"]]
+        shape = tuple(int(n) for n in entry["shape"])
+        begin, end = (int(n) for n in entry["data_offsets"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{place}: tensor {name}: expected dtype, shape and data_offsets, found {entry}") from error
+    count = int(np.prod(shape, dtype=np.int64))
+    if begin < 0 or end - begin != count * dtype.itemsize or start + end > len(data):
+        raise ValueError(f"{place}: tensor {name}: expected {count * dtype.itemsize} bytes, found a range of {end - begin}")
+    return np.frombuffer(data, dtype, count, start + begin).reshape(shape)
+
+
+def digest_tensors(tensors: dict[str, np.ndarray]) -> str:
+    """`sha256:` over each tensor in name order: name, NUL, shape as JSON, NUL, little-endian float32 bytes."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name], dtype="<f4")
+        digest.update(name.encode() + b"\0" + json.dumps(list(array.shape), separators=(",", ":")).encode() + b"\0")
+        digest.update(array.data)
+    return "sha256:" + digest.hexdigest()
