@@ -4,6 +4,7 @@
  */
 import OpenAI from 'openai';
 import { UsageError } from '../../core/faults.js';
+import { httpFetch } from './http-fetch.js';
 
 /** The boundary that a request to this endpoint crosses; its faults are of this kind. */
 export type EndpointKind = 'policy' | 'user' | 'judge';
@@ -36,6 +37,7 @@ export function openAi(endpoint: Endpoint): OpenAI {
       baseURL: baseUrl,
       maxRetries: 0,
       timeout: NEVER_MS,
+      fetch: httpFetch,
       organization: null,
       project: null,
     });

@@ -36,7 +36,7 @@ export async function startServices(home: string): Promise<Services> {
       '--home',
       home,
       '--base',
-      join(base, 'native', 'trainer', 'base'),
+      process.env.STEADFAST_BASE ?? join(base, 'native', 'trainer', 'base'),
     ],
     { PYTHONPATH: join(base, 'native', 'trainer'), OPENBLAS_NUM_THREADS: '1' },
   );
