@@ -158,6 +158,7 @@ export interface ProbeReport {
   readonly testTasks: number;
   /** Why candidates were left out, by reason. */
   readonly leftOut: Readonly<Record<string, number>>;
+  readonly wallSeconds: number | null;
 }
 
 /** One training step; metric names are those of `core/step-metrics.ts`, absent ones are null. */
@@ -181,6 +182,7 @@ export interface TrainingReport {
   readonly steps: readonly StepReport[];
   readonly coverage: CoverageReport;
   readonly checkpoints: number;
+  readonly wallSeconds: number | null;
 }
 
 /** One thing the ledger promises, and whether it holds. */
@@ -191,10 +193,23 @@ export interface InvariantReport {
   readonly detail: string;
 }
 
+/** System-error tries of one task, and whether they fell inside one of the agent's tool calls. */
+export interface FaultReport {
+  readonly taskId: string;
+  readonly kind: FaultKind;
+  readonly code: string | null;
+  readonly duringToolCall: boolean;
+  readonly tries: number;
+}
+
 export interface IntegrityReport {
   readonly invariants: readonly InvariantReport[];
   readonly updatesApplied: number;
   readonly updatesSkipped: number;
+  /** Most tries first. Empty when there were none, or when the ledger was not asked. */
+  readonly faults: readonly FaultReport[];
+  /** What tries cost whose result does not count (system errors, superseded ones); null when the ledger was not asked. */
+  readonly wasted: { readonly tries: number; readonly tokens: number } | null;
   /** Weight digests in order, the base first; one per applied update. */
   readonly lineage: readonly { readonly step: number; readonly digest: Digest }[];
 }

@@ -49,7 +49,14 @@ export function renderComparison(data: ComparisonData): string {
     ...data,
     probe: null,
     training: null,
-    integrity: { invariants: [], updatesApplied: 0, updatesSkipped: 0, lineage: [] },
+    integrity: {
+      invariants: [],
+      updatesApplied: 0,
+      updatesSkipped: 0,
+      lineage: [],
+      faults: [],
+      wasted: null,
+    },
     stories: [],
     reproduce: [],
   };

@@ -202,7 +202,7 @@ describe('a report from a ledger', () => {
     running = await collectReport({ ledger: database.ledger, artifacts, prices: null }, ID);
     await training();
     await attempts('evaluate-final', BENCHMARK, [4, 3, 4]);
-    await database.ledger.setCampaignState(ID, 'done');
+    // Still running: the report is a pipeline's last act.
     data = await collectReport({ ledger: database.ledger, artifacts }, ID);
   });
 
@@ -245,6 +245,10 @@ describe('a report from a ledger', () => {
       { step: 1, digest: digest('d') },
     ]);
     expect(data.integrity.updatesApplied).toBe(1);
+    expect(data.integrity.faults).toEqual([
+      { taskId: POOL[0], kind: 'sandbox', code: null, duringToolCall: true, tries: 1 },
+    ]);
+    expect(data.integrity.wasted).toEqual({ tries: 1, tokens: 240 });
     expect(data.integrity.invariants.filter((each) => !each.holds)).toEqual([]);
     expect(data.integrity.invariants.map((each) => each.name)).toContain('Every sandbox is gone.');
   });
@@ -268,6 +272,11 @@ describe('a report from a ledger', () => {
     // The same repetition before and after: same seed, other weights.
     expect(new Set(gained?.episodes.map((each) => each.key.split(' · ')[2])).size).toBe(1);
     expect(gained?.before).toEqual({ passed: 1, attempts: K });
+  });
+
+  it('is finished when nothing but the report is left of the pipeline', () => {
+    expect(data.run).toMatchObject({ state: 'done', endedAt: expect.any(String) as string });
+    expect(renderReport(data)).not.toContain('has not finished');
   });
 
   it('gave a report half-way too', () => {

@@ -40,11 +40,3 @@ export function pct(share: number): string {
   if (!Number.isFinite(share)) return '0%';
   return `${Math.round(Math.min(1, Math.max(0, share)) * 10_000) / 100}%`;
 }
-
-/** Text as part of an element id. */
-export function slug(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '');
-}

@@ -11,7 +11,7 @@ import type { AttemptsConfig, CampaignConfig, PipelineConfig, TrainConfig } from
 import { UsageError } from '../../../core/faults.js';
 import type { AttemptRow, CampaignRow, Ledger } from '../../../core/ledger.js';
 import type { PriceTable } from '../../../core/prices.js';
-import type { PriceReport, ReportData, RunReport } from '../../../core/report-data.js';
+import type { IntegrityReport, PriceReport, ReportData, RunReport } from '../../../core/report-data.js';
 import { type CampaignStage, stageCampaignId } from '../../../core/stage-configs.js';
 import { flatConfig, modelOf } from './config.js';
 import { evaluationReport, pairedReport, priceReport } from './evaluation.js';
@@ -34,15 +34,16 @@ const NOTHING: Parts = { probe: null, before: null, train: null, after: null };
 /** Throws `UsageError` for a campaign that the ledger does not know, `Fault('ledger')` when it does not answer. */
 export async function collectReport(sources: ReportSources, campaign: string): Promise<ReportData> {
   const { ledger, artifacts } = sources;
-  const row = await ledger.campaign(campaign);
-  if (!row)
+  const claimed = await ledger.campaign(campaign);
+  if (!claimed)
     throw new UsageError(
       'campaign',
       'the id of a campaign in the ledger, e.g. pipeline/demo',
       `"${campaign}"`,
     );
-  const config = row.config as CampaignConfig;
-  const parts = await readParts(ledger, row, config);
+  const config = claimed.config as CampaignConfig;
+  const parts = await readParts(ledger, claimed, config);
+  const row = finished(claimed, parts);
   const warnings: string[] = [];
   const run = parts.train && (await runRows(ledger, parts.train.row.id));
   const trained = await trainedTemplates(ledger, parts);
@@ -79,6 +80,8 @@ export async function collectReport(sources: ReportSources, campaign: string): P
           ? [runInvariant(parts.train.row.id, run, lineage.updatesApplied)]
           : []),
       ],
+      faults: (await ledger.faultCounts?.(campaign)) ?? [],
+      wasted: await wastedTokens(sources, campaign),
       ...lineage,
     },
     stories: await collectStories(artifacts, side(parts.before, before?.scores != null), shown, warnings),
@@ -146,6 +149,18 @@ function pricesOf(table: PriceTable | null, model: string, warnings: string[]): 
     warnings.push(`No cost is shown: ${error.message}`);
     return null;
   }
+}
+
+/** A pipeline writes its report as its last act: with its final evaluation done, nothing else is left of it. */
+function finished(row: CampaignRow, { after }: Parts): CampaignRow {
+  if (row.kind !== 'pipeline' || row.state !== 'running' || after?.row.state !== 'done') return row;
+  return { ...row, state: 'done', endedAt: after.row.endedAt };
+}
+
+async function wastedTokens({ ledger }: ReportSources, campaign: string): Promise<IntegrityReport['wasted']> {
+  if (!ledger.usage) return null;
+  const { wasted, wastedTries } = await ledger.usage(campaign);
+  return { tries: wastedTries, tokens: wasted.policyPromptTokens + wasted.policySampledTokens };
 }
 
 async function sandboxInvariants({ ledger }: ReportSources, row: CampaignRow) {

@@ -8,6 +8,7 @@ import { bandNamed } from '../../../core/selection/bands.js';
 import { bandHistogram } from '../../../core/selection/histogram.js';
 import { SELECTION_DEFAULTS } from '../../../core/selection/options.js';
 import { selectFromAttempts } from '../../../core/selection/select.js';
+import { secondsBetween } from '../format.js';
 import { type Campaign, coverageOf } from './source.js';
 
 /** What the pipeline's result keeps of its selection. */
@@ -97,5 +98,6 @@ export function probeReport(
       no_clean_runs: chosen?.noCleanRuns.length ?? 0,
       insufficient_clean_runs: Math.max(0, left),
     },
+    wallSeconds: secondsBetween(row.createdAt, row.endedAt),
   };
 }

@@ -6,8 +6,8 @@ import type { PriceTable } from '../../../core/prices.js';
 import type { CoverageReport } from '../../../core/report-data.js';
 
 export interface ReportSources {
-  /** Sandboxes are counted where the ledger can. */
-  readonly ledger: Ledger & Partial<Pick<LedgerReads, 'sandboxCounts'>>;
+  /** Sandboxes, faults by task and wasted tokens are reported where the ledger can count them. */
+  readonly ledger: Ledger & Partial<Pick<LedgerReads, 'sandboxCounts' | 'faultCounts' | 'usage'>>;
   readonly artifacts: ArtifactStore;
   /** Absent: those of the campaign's configuration, or its pipeline's. Null: cost is given in tokens. */
   readonly prices?: PriceTable | null;

@@ -2,6 +2,7 @@
 import type { TrainConfig } from '../../../core/campaign.js';
 import type { CheckpointRow, OperationRow, StepRow } from '../../../core/ledger.js';
 import type { IntegrityReport, TrainingReport } from '../../../core/report-data.js';
+import { secondsBetween } from '../format.js';
 import { stepValues } from '../step-values.js';
 import { type Campaign, causeOf, coverageOf } from './source.js';
 
@@ -38,6 +39,7 @@ export function trainingReport(
       })),
     coverage: coverageOf(counts, counts.planned, missing),
     checkpoints: checkpoints.length,
+    wallSeconds: secondsBetween(row.createdAt, row.endedAt),
   };
 }
 

@@ -13,9 +13,13 @@ import {
   plural,
   points,
   secondsBetween,
+  shortDigest,
 } from '../format.js';
-import { type Html, html, type Part } from '../html.js';
+import { clip, type Html, html, type Part } from '../html.js';
 import { policyTokens, tokensPer } from './cost.js';
+
+/** A cause may carry a trace; its beginning says what happened. */
+const CAUSE_LIMIT = 1_000;
 
 const STATES: Readonly<Record<string, string>> = {
   running: 'running',
@@ -70,6 +74,14 @@ export function header(data: ReportData): Html {
     ['Started', moment(run.createdAt)],
     [run.endedAt ? 'Took' : 'Running for', seconds === null ? '–' : duration(seconds)],
     ['Episodes', count(totalClean(data))],
+    ...(run.finalDigest && run.baseDigest
+      ? [
+          [
+            'Weights',
+            html`<code>${shortDigest(run.baseDigest)} → ${shortDigest(run.finalDigest)}</code>`,
+          ] as const,
+        ]
+      : []),
   ];
   return html`<header class="top"><p class="brand"><svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="M3 17l5-5 4 3 8-9" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round"/><circle cx="20" cy="6" r="2.6" fill="currentColor"/></svg>Steadfast <span>report</span></p><div class="title"><h1>${run.id}</h1><span class="${`pill ${run.state}`}">${STATES[run.state] ?? run.state}</span></div><p class="lede">${lede(data)}</p><dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></header>`;
 }
@@ -93,7 +105,13 @@ export function banners(data: ReportData): readonly Html[] {
   const { run } = data;
   const found: Html[] = [];
   if (run.state === 'failed') {
-    found.push(banner('bad', 'This campaign failed.', run.cause ?? 'No cause was recorded.'));
+    found.push(
+      banner(
+        'bad',
+        'This campaign failed.',
+        run.cause === null ? 'No cause was recorded.' : clip(run.cause, CAUSE_LIMIT).text,
+      ),
+    );
   } else if (run.state === 'stopped') {
     found.push(
       banner(

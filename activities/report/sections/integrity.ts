@@ -2,22 +2,27 @@
 import { FAULT_KINDS, type FaultKind } from '../../../core/faults.js';
 import { TERMINATIONS, type Termination } from '../../../core/outcome.js';
 import type { CoverageReport, ReportData } from '../../../core/report-data.js';
-import { count, percent, plural, shortDigest } from '../format.js';
+import { compact, count, duration, percent, plural, shortDigest } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { fold, plainTable, section } from './section.js';
 
 interface Stage {
   readonly name: string;
   readonly coverage: CoverageReport;
+  readonly wallSeconds: number | null;
 }
 
-export function stagesOf(data: ReportData): readonly Stage[] {
-  const found: Stage[] = [];
-  if (data.probe) found.push({ name: 'probe', coverage: data.probe.coverage });
-  if (data.before) found.push({ name: data.before.label, coverage: data.before.coverage });
-  if (data.training) found.push({ name: 'training', coverage: data.training.coverage });
-  if (data.after) found.push({ name: data.after.label, coverage: data.after.coverage });
-  return found;
+/** The parts of a campaign that have attempts, in the order in which they run. */
+export function stagesOf({ probe, before, training, after }: ReportData): readonly Stage[] {
+  const parts = [
+    ['probe', probe],
+    [before?.label ?? '', before],
+    ['training', training],
+    [after?.label ?? '', after],
+  ] as const;
+  return parts.flatMap(([name, part]) =>
+    part ? [{ name, coverage: part.coverage, wallSeconds: part.wallSeconds }] : [],
+  );
 }
 
 function bar(coverage: CoverageReport): Html {
@@ -27,10 +32,10 @@ function bar(coverage: CoverageReport): Html {
 }
 
 function coverageTable(stages: readonly Stage[]): Html {
-  return html`<div class="scroll"><table class="cover"><thead><tr><th scope="col">Stage</th><th scope="col">Planned</th><th scope="col">Clean</th><th scope="col">Exhausted</th><th scope="col">Pending</th><th scope="col">Tries lost</th><th scope="col"><span class="unseen">Coverage</span></th></tr></thead><tbody>${stages.map(
-    ({ name, coverage }) => {
+  return html`<div class="scroll"><table class="cover"><thead><tr><th scope="col">Stage</th><th scope="col">Planned</th><th scope="col">Clean</th><th scope="col">Exhausted</th><th scope="col">Pending</th><th scope="col">Tries lost</th><th scope="col" class="took">Took</th><th scope="col"><span class="unseen">Coverage</span></th></tr></thead><tbody>${stages.map(
+    ({ name, coverage, wallSeconds }) => {
       const lost = Object.values(coverage.faults).reduce((sum, each) => sum + each, 0);
-      return html`<tr><th scope="row">${name}</th><td>${count(coverage.planned)}</td><td>${count(coverage.clean)}</td><td>${count(coverage.exhausted)}</td><td>${count(coverage.pending)}</td><td>${count(lost)}</td><td class="wide">${bar(coverage)}</td></tr>`;
+      return html`<tr><th scope="row">${name}</th><td>${count(coverage.planned)}</td><td>${count(coverage.clean)}</td><td>${count(coverage.exhausted)}</td><td>${count(coverage.pending)}</td><td>${count(lost)}</td><td class="took">${wallSeconds === null ? '–' : duration(wallSeconds)}</td><td class="wide">${bar(coverage)}</td></tr>`;
     },
   )}</tbody></table></div>`;
 }
@@ -48,6 +53,34 @@ function faultsTable(stages: readonly Stage[]): Part {
       ...stages.map((stage) => count(stage.coverage.faults[kind] ?? 0)),
     ]),
   );
+}
+
+const MOST_FAULTS = 30;
+
+function faultsByTask({ integrity: { faults } }: ReportData): Part {
+  if (faults.length === 0) return null;
+  const rest = faults.length - MOST_FAULTS;
+  return fold(
+    'System errors by task',
+    html`${plainTable(
+      'System errors by task',
+      ['Task', 'Kind', 'Within a tool call', 'Tries'],
+      faults
+        .slice(0, MOST_FAULTS)
+        .map((each) => [
+          each.taskId,
+          each.code === null ? each.kind : `${each.kind}: ${each.code}`,
+          each.duringToolCall ? 'yes' : 'no',
+          count(each.tries),
+        ]),
+    )}${rest > 0 && html`<p class="quiet">${plural(rest, 'more line')} in the ledger.</p>`}`,
+  );
+}
+
+function wasted({ integrity }: ReportData): Part {
+  if (!integrity.wasted || integrity.wasted.tries === 0) return null;
+  const { tries, tokens } = integrity.wasted;
+  return html`<p class="quiet">${plural(tries, 'try', 'tries')} whose result does not count used ${compact(tokens)} tokens.</p>`;
 }
 
 function endings(data: ReportData): Part {
@@ -89,6 +122,6 @@ export function integritySection(data: ReportData): Html {
     'integrity',
     'Coverage and integrity',
     'planned = clean + exhausted + pending. A try that met a system error is tried again and never scored; scores are shown only when every planned attempt is clean.',
-    html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${endings(data)}`,
+    html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${wasted(data)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${faultsByTask(data)}${endings(data)}`,
   );
 }

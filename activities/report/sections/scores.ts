@@ -1,9 +1,9 @@
 /** Before and after per domain, and apart for templates that were never trained on. Shared with `compare`. */
 import type { Estimate, EvaluationReport, ScoreLine } from '../../../core/report-data.js';
 import { intervals } from '../charts/track.js';
-import { interval, kOfK, percent, plural } from '../format.js';
+import { count, interval, kOfK, percent, plural } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
-import { section } from './section.js';
+import { fold, plainTable, section } from './section.js';
 
 const TITLES: Readonly<Record<string, string>> = {
   all: 'All tasks',
@@ -81,6 +81,25 @@ export function scoreTable(before: EvaluationReport | null, after: EvaluationRep
   return html`<table class="scores stack"><thead><tr><th scope="col">Tasks</th>${cols.map((column) => html`<th scope="col">${column.title}</th>`)}</tr></thead>${body}</table>`;
 }
 
+/** Both sides in figures: what the tracks show, for reading, copying and screen readers. */
+function numbers(before: EvaluationReport | null, after: EvaluationReport | null): Html {
+  const sides = [before, after].filter((each): each is EvaluationReport => each?.scores != null);
+  const figure = (value: Estimate): string =>
+    `${percent(value.value)}${interval(value) && ` (${interval(value)})`}`;
+  return plainTable(
+    'All scores with their intervals',
+    ['Tasks', 'Evaluation', 'Passed', ...columns(sides.at(-1)?.k ?? 0).map((column) => column.title)],
+    sides.flatMap((side) =>
+      (side.scores ?? []).map((line) => [
+        lineTitle(line),
+        side.label,
+        `${count(line.passed)} of ${count(line.attempts)}`,
+        ...columns(side.k).map((column) => figure(column.pick(line))),
+      ]),
+    ),
+  );
+}
+
 /** `heading` differs between a report and a comparison. Empty when neither evaluation has scores. */
 export function scoresSection(
   before: EvaluationReport | null,
@@ -94,6 +113,6 @@ export function scoresSection(
     'scores',
     heading,
     html`${kOfK(k)}: share of tasks whose every attempt passed. pass@1: chance that a single attempt passes. pass@${k}: share of tasks that at least one of ${k} attempts solves. ${both ? html`Lines are 95 % intervals over tasks: <span class="swatch before">before</span> <span class="swatch after">after</span>, from 0 to 100 %.` : 'Lines are 95 % intervals over tasks, from 0 to 100 %.'}`,
-    scoreTable(before?.scores ? before : null, after?.scores ? after : null),
+    html`${scoreTable(before?.scores ? before : null, after?.scores ? after : null)}${fold('All scores with their intervals', numbers(before, after))}`,
   );
 }

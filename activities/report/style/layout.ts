@@ -72,7 +72,7 @@ th{text-align:left;font-weight:600}thead th{font-size:13px;color:var(--ink3);fon
 .scores td{width:25%}.scores .pair{display:flex;align-items:baseline;flex-wrap:wrap;font-size:15px}.scores .pair small{margin-left:auto;color:var(--ink3);font-size:12px;white-space:nowrap}.scores tbody.all .pair{font-size:18px;letter-spacing:-.01em}
 .scores .arrow{color:var(--ink3);margin:0 6px}.scores th small{display:block;font-weight:400;color:var(--ink3)}
 .scores .group th{font-size:13px;color:var(--ink3);font-weight:500;background:var(--sunken);padding:5px 20px}
-.cover th,.cover td{padding:9px 16px;border-top:1px solid var(--line)}.cover td.wide{width:26%}
+.cover th,.cover td{padding:9px 16px;border-top:1px solid var(--line)}.cover td.wide{width:22%}.cover .took{white-space:nowrap}.scroll+.quiet+.quiet{margin-top:2px}
 .coverbar{display:flex;height:10px;border-radius:5px;overflow:hidden;background:var(--sunken)}
 .coverbar i.clean{background:var(--accent)}.coverbar i.exhausted{background:repeating-linear-gradient(45deg,var(--loss) 0 3px,var(--loss-soft) 3px 6px)}
 .scroll{overflow-x:auto;max-width:100%}
