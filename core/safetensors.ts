@@ -65,8 +65,9 @@ export function decodeTensors(bytes: Uint8Array): TensorFile {
     if (typeof from !== 'number' || typeof to !== 'number' || from > to || to > data.length) {
       throw corrupt(`tensor ${name} lies outside the file`);
     }
-    // Copied: a view needs an aligned offset, and the file's buffer may belong to someone else.
-    const copy = data.slice(from, to);
+    // Copied: a view needs an aligned offset, and the file's buffer may belong to someone else. Not by `slice`:
+    // what is read from a file is a Buffer, whose `slice` is a view.
+    const copy = new Uint8Array(data.subarray(from, to));
     const type = DTYPES[dtype as Dtype];
     if (copy.byteLength % type.BYTES_PER_ELEMENT !== 0)
       throw corrupt(`tensor ${name} has ${copy.byteLength} bytes`);
