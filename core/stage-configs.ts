@@ -33,7 +33,11 @@ export function stageConfig(
 ): AttemptsConfig | TrainConfig {
   const { suite, suiteDigest, seed, sampling, limits, maxTries } = config;
   const common = { suite, suiteDigest, seed, sampling, limits, maxTries };
-  const attempts = (kind: 'probe' | 'eval', part: PipelineConfig['probe'], model: ModelRef): AttemptsConfig => ({
+  const attempts = (
+    kind: 'probe' | 'eval',
+    part: PipelineConfig['probe'],
+    model: ModelRef,
+  ): AttemptsConfig => ({
     kind,
     ...common,
     tasks: part.tasks,

@@ -3,8 +3,8 @@
  * attempts run, found by key difference; the summary is computed from committed rows when all shards have ended.
  */
 import {
-  ChildWorkflowCancellationType,
   CancellationScope,
+  ChildWorkflowCancellationType,
   isCancellation,
   startChild,
   workflowInfo,

@@ -50,7 +50,9 @@ export class Control {
     setHandler(stopUpdate, (mode) => this.#apply({ paused: false, stop: mode }), {
       validator: (mode) => {
         if (mode !== 'now' && mode !== 'after-step') {
-          throw ApplicationFailure.nonRetryable(`stop: expected "now" or "after-step", found "${String(mode)}"`);
+          throw ApplicationFailure.nonRetryable(
+            `stop: expected "now" or "after-step", found "${String(mode)}"`,
+          );
         }
       },
     });

@@ -4,6 +4,7 @@
  * cause; nothing that it had is lost, and unpausing runs what is missing.
  */
 import {
+  ApplicationFailure,
   CancellationScope,
   ChildWorkflowCancellationType,
   continueAsNew,
@@ -12,7 +13,6 @@ import {
   setHandler,
   startChild,
   workflowInfo,
-  ApplicationFailure,
 } from '@temporalio/workflow';
 import { stepId } from '../core/keys.js';
 import type { CampaignState } from '../core/ledger.js';

@@ -124,7 +124,11 @@ export function createTrainerActivities(deps: TrainerDeps) {
     saveCheckpoint: (run: string, step: number) =>
       withTrainer(async (signal): Promise<{ path: string }> => {
         await bringTo(lineage, run, step, signal);
-        const saved = await trainer.checkpoint(run, path.join(deps.checkpoints, run.replace('/', '-')), signal);
+        const saved = await trainer.checkpoint(
+          run,
+          path.join(deps.checkpoints, run.replace('/', '-')),
+          signal,
+        );
         await ledger.putCheckpoint({ run, step, path: saved.path, manifest: saved.manifest });
         return { path: saved.path };
       }),
@@ -144,7 +148,8 @@ function largestDifference(a: readonly (readonly number[])[], b: readonly (reado
     if (row.length !== other.length) return Number.POSITIVE_INFINITY;
     for (const [position, value] of row.entries()) {
       const difference = Math.abs(value - other[position]!);
-      if (!(difference <= largest)) largest = Number.isNaN(difference) ? Number.POSITIVE_INFINITY : difference;
+      if (!(difference <= largest))
+        largest = Number.isNaN(difference) ? Number.POSITIVE_INFINITY : difference;
     }
   }
   return largest;

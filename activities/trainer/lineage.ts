@@ -56,7 +56,11 @@ export async function bringTo(
   return current;
 }
 
-function holds(state: TrainerState, wanted: Digest | undefined, operations: readonly OperationRow[]): boolean {
+function holds(
+  state: TrainerState,
+  wanted: Digest | undefined,
+  operations: readonly OperationRow[],
+): boolean {
   if (state.appliedOps.length !== operations.length) return false;
   return wanted === undefined || state.weightDigest === wanted;
 }
@@ -88,10 +92,14 @@ async function applyAgain(
 ): Promise<TrainerState> {
   const state = await artifacts.verify(operation.batchDigest);
   if (state !== 'ok') {
-    throw new Fault('artifacts', `batch ${operation.batchDigest} of step ${operation.step} of ${run} is ${state}`, {
-      code: state,
-      retry: false,
-    });
+    throw new Fault(
+      'artifacts',
+      `batch ${operation.batchDigest} of step ${operation.step} of ${run} is ${state}`,
+      {
+        code: state,
+        retry: false,
+      },
+    );
   }
   const report = await trainer.update(
     {

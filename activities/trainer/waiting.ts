@@ -1,8 +1,8 @@
 /** Activities that talk to a trainer: they heartbeat while they wait, and wait for one that is being restarted. */
 import { Context } from '@temporalio/activity';
 import { Fault } from '../../core/faults.js';
-import { asFailure } from '../failures.js';
 import { HEARTBEAT, TRAINER_WAIT_MS } from '../../temporal.config.js';
+import { asFailure } from '../failures.js';
 
 const POLL_MS = 500;
 
