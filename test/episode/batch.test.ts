@@ -61,3 +61,10 @@ test('damaged files are named as such', () => {
   expect(() => tensor(decodeTensors(good), 'ids', 'F32')).toThrow('expected F32, found I32');
   expect(() => decodeTokens(good)).toThrow('sampled');
 });
+
+test('a file read from disk gives the same tensors', () => {
+  // `readFile` gives a Buffer: its `slice` is a view, unlike that of a plain Uint8Array.
+  const ids = Int32Array.of(7, 8, 9);
+  const bytes = encodeTensors({ tensors: new Map([['ids', ids]]), metadata: {} });
+  expect(tensor(decodeTensors(Buffer.from(bytes)), 'ids', 'I32')).toEqual(ids);
+});
