@@ -83,7 +83,7 @@ export function header(data: ReportData): Html {
         ]
       : []),
   ];
-  return html`<header class="top"><p class="brand"><svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="M3 17l5-5 4 3 8-9" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round"/><circle cx="20" cy="6" r="2.6" fill="currentColor"/></svg>Steadfast <span>report</span></p><div class="title"><h1>${run.id}</h1><span class="${`pill ${run.state}`}">${STATES[run.state] ?? run.state}</span></div><p class="lede">${lede(data)}</p><dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></header>`;
+  return html`<header class="top"><p class="brand"><svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="M3 17l5-5 4 3 8-9" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round"/><circle cx="20" cy="6" r="2.6" fill="currentColor"/></svg>Steadfast <span>report</span></p><div class="title"><h1>${run.id}</h1><span class="${`pill ${run.state}`}">${STATES[run.state] ?? run.state}</span></div><p class="lede">${lede(data)}</p><dl class="facts">${facts.map(([name, value]) => html`<div${name === 'Weights' && html` class="both"`}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></header>`;
 }
 
 function totalClean(data: ReportData): number {

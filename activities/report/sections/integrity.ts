@@ -108,7 +108,7 @@ function endings(data: ReportData): Part {
 function lineage(data: ReportData): Part {
   const chain = data.integrity.lineage;
   if (chain.length === 0) return null;
-  return html`<div class="panel"><h3>One line of weights</h3><p class="quiet">${plural(data.integrity.updatesApplied, 'update')} applied once each${data.integrity.updatesSkipped > 0 && `, ${count(data.integrity.updatesSkipped)} skipped because every advantage was zero`}. Each digest covers every tensor; every sampled turn carries the digest it came from.</p><ol class="lineage">${chain.map(
+  return html`<div class="panel"><h3>Lineage of weights</h3><p class="quiet">${plural(data.integrity.updatesApplied, 'update')} applied once each${data.integrity.updatesSkipped > 0 && `, ${count(data.integrity.updatesSkipped)} skipped because every advantage was zero`}. Each digest covers every tensor; every sampled turn carries the digest it came from.</p><ol class="lineage">${chain.map(
     (link) =>
       html`<li title="${link.digest}"><span>${link.step === 0 ? 'base' : link.step}</span><code>${shortDigest(link.digest)}</code></li>`,
   )}</ol></div>`;

@@ -25,7 +25,7 @@ export const EPISODES = `
 .verdict.passed b{color:var(--accent)}.verdict.failed>p b{color:var(--loss)}
 .verdict ul{margin-top:6px}.verdict li{padding-left:14px;position:relative;line-height:1.45}.verdict li::before{content:"–";position:absolute;left:0;color:var(--ink3)}
 .statesum{font-size:14px;margin-bottom:8px}.statesum.bad b{color:var(--loss)}.statesum.good b{color:var(--accent)}
-.state{font-size:13px;margin-bottom:12px}.state caption{text-align:left;font:600 13px var(--mono);padding:3px 0}.state caption small{font-family:var(--sans);font-weight:400;color:var(--ink3);margin-left:6px}
+.state{font-size:13px;margin-bottom:12px;table-layout:fixed}.state caption{text-align:left;font:600 13px var(--mono);padding:3px 0}.state caption small{font-family:var(--sans);font-weight:400;color:var(--ink3);margin-left:6px}
 .state th,.state td{padding:3px 10px 3px 0;vertical-align:top;border-bottom:1px solid var(--line)}
 .state thead th{padding-bottom:2px}.state tbody th{font-weight:400;color:var(--ink3);width:26%}.state td{width:37%;font-family:var(--mono);font-size:12.5px}
 .state .rowhead th{color:var(--ink);font:600 13px var(--mono);padding-top:8px;width:auto}.state .rowhead .tag{font-family:var(--sans);margin-left:6px}

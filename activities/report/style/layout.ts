@@ -1,7 +1,7 @@
 /** The page: header, cards, sections, tables, folds. Phone first would be the same rules: nothing has a fixed width. */
 export const LAYOUT = `
 *{box-sizing:border-box}
-html{scroll-behavior:smooth;-webkit-text-size-adjust:100%}
+html{-webkit-text-size-adjust:100%}@media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 body{margin:0;background:var(--bg);color:var(--ink);font:15.5px/1.55 var(--sans);font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .wrap{max-width:1160px;margin:0 auto;padding:0 28px 64px}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}

@@ -1,9 +1,9 @@
 /** What changes on tablets, phones and paper. Paper takes the wide layout, smaller; folded parts stay out of it. */
 export const MEDIA = `
 @media screen and (max-width:980px){.cards{grid-template-columns:minmax(0,1fr)}.metrics{grid-template-columns:repeat(2,minmax(0,1fr))}.columns,.split{grid-template-columns:minmax(0,1fr)}}
-@media screen and (max-width:760px){.tasks{columns:1}}
+@media screen and (max-width:900px){.tasks{columns:1}.scores th,.scores td{padding-left:14px;padding-right:14px}.scores tbody.all .pair{font-size:15.5px}}
 @media screen and (max-width:640px){
-.wrap{padding:0 16px 48px}.top{padding:22px 0 16px}h1{font-size:30px}.lede{font-size:17.5px}.facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:10px 16px}
+.wrap{padding:0 16px 48px}.top{padding:22px 0 16px}h1{font-size:30px}.lede{font-size:17.5px}.facts{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:10px 16px}.facts .both{grid-column:1/-1}
 .toc{margin-left:-16px;margin-right:-16px;padding-left:16px;padding-right:16px}
 .part{margin-top:40px}.part>h2{font-size:21px}.hero .figure{font-size:38px}.card{padding:15px 16px}.cards,.smalls,.metrics{gap:12px}.figure{font-size:22px}
 .grid-tasks{grid-template-columns:repeat(var(--phone),minmax(0,1fr))}.metrics{grid-template-columns:minmax(0,1fr)}.folded{padding:2px 13px 14px}.fold>summary{padding:11px 13px}.fold>summary .nums{margin-left:0}
