@@ -32,7 +32,7 @@ export interface UpdateReport {
   readonly gradNorm: number;
   readonly clipFraction: number;
   readonly entropy: number;
-  /** Mean KL of the new policy to the base, on the batch's sampled tokens (k3 estimator, nats per token). */
+  /** Mean KL to the base of the policy that sampled the batch, on its sampled tokens (k3 estimator, nats per token). */
   readonly klToBase: number;
   /** |trainer - sampler| log-probability on sampled tokens: mean and maximum, nats. */
   readonly mismatchMean: number;
