@@ -3,11 +3,13 @@ import type { EvaluationReport, PairedReport, ReportData } from '../../core/repo
 import { kOfK, moment, percent, plural, points } from './format.js';
 import { type Html, html } from './html.js';
 import { page } from './page.js';
+import { banners } from './sections/banners.js';
+import { cards } from './sections/cards.js';
 import { costSection } from './sections/cost.js';
-import { banners, cards, overall } from './sections/headline.js';
 import { scoresSection } from './sections/scores.js';
 import { section } from './sections/section.js';
 import { tasksSection } from './sections/tasks.js';
+import { overall } from './sections/totals.js';
 
 export interface ComparisonData {
   readonly before: EvaluationReport;

@@ -8,8 +8,8 @@ import { clip, visible } from './html.js';
 import { metricText } from './metric-text.js';
 import { policyTokens, tokensPer } from './sections/cost.js';
 import { colophon, GLOSSARY } from './sections/ending.js';
-import { lede } from './sections/headline.js';
 import { stagesOf } from './sections/integrity.js';
+import { lede } from './sections/lede.js';
 import { lineTitle } from './sections/scores.js';
 
 const CELL_LIMIT = 300;

@@ -5,10 +5,13 @@
 import type { ReportData } from '../../core/report-data.js';
 import { type Html, html } from './html.js';
 import { type NavItem, page } from './page.js';
+import { banners } from './sections/banners.js';
+import { cards } from './sections/cards.js';
 import { costSection } from './sections/cost.js';
 import { endingSection } from './sections/ending.js';
-import { banners, cards, header, lede } from './sections/headline.js';
+import { header } from './sections/header.js';
 import { integritySection } from './sections/integrity.js';
+import { lede } from './sections/lede.js';
 import { probeSection } from './sections/probe.js';
 import { scoresSection } from './sections/scores.js';
 import { storiesSection } from './sections/stories.js';

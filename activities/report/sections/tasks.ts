@@ -4,8 +4,8 @@ import { passesChart } from '../charts/passes.js';
 import { dumbbell } from '../charts/track.js';
 import { kOfK, plural } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
-import { taskOrder } from './headline.js';
 import { fold, section } from './section.js';
+import { taskOrder } from './totals.js';
 
 /** Beyond this the list is folded. */
 const OPEN_LIST = 100;

@@ -1,0 +1,43 @@
+/** What several parts of the page say of the whole campaign. */
+import type { EvaluationReport, ReportData, ScoreLine } from '../../../core/report-data.js';
+
+/** The `all` line, or null where coverage is incomplete. */
+export function overall(evaluation: EvaluationReport | null): ScoreLine | null {
+  return evaluation?.scores?.find((line) => line.kind === 'all') ?? null;
+}
+
+/** Clean episodes of all stages. */
+export function totalClean(data: ReportData): number {
+  return [data.probe, data.training, data.before, data.after].reduce(
+    (sum, part) => sum + (part?.coverage.clean ?? 0),
+    0,
+  );
+}
+
+/** Tries lost to system errors, of all stages. */
+export function totalFaults(data: ReportData): number {
+  return [data.probe, data.training, data.before, data.after].reduce(
+    (sum, part) => sum + Object.values(part?.coverage.faults ?? {}).reduce((all, each) => all + each, 0),
+    0,
+  );
+}
+
+/** Tasks from best to worst after, so that squares of both grids are the same task. */
+export function taskOrder(
+  before: EvaluationReport | null,
+  after: EvaluationReport | null,
+): readonly string[] {
+  const lookup = (evaluation: EvaluationReport | null): Map<string, number> =>
+    new Map(
+      evaluation?.tasks.map((task) => [task.taskId, task.attempts > 0 ? task.passed / task.attempts : 0]),
+    );
+  const [from, to] = [lookup(before), lookup(after)];
+  const first = to.size > 0 ? to : from;
+  const second = to.size > 0 ? from : to;
+  return [...new Set([...to.keys(), ...from.keys()])].sort(
+    (a, b) =>
+      (first.get(b) ?? -1) - (first.get(a) ?? -1) ||
+      (second.get(b) ?? -1) - (second.get(a) ?? -1) ||
+      (a < b ? -1 : 1),
+  );
+}
