@@ -2,6 +2,7 @@
  * `steadfast demo`: the whole pipeline on this machine. Starts the stack, probes, selects, evaluates the base, trains,
  * evaluates again, writes the report and stops the stack. Interrupted at any moment, the same command goes on.
  */
+import path from 'node:path';
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { RunFile } from '../core/schemas/run-file.js';
@@ -84,7 +85,7 @@ async function demo(options: DemoOptions): Promise<void> {
       if (ended) {
         if (options.json) printJson({ id, state: ended.state, result: ended.result });
         else print(await endText(await context.ledger(), ended));
-        if (ended.state === 'done') sayReport(info.home, id);
+        if (ended.state === 'done') await sayReport(info.home, id);
         process.exitCode = exitCodeOf(ended);
       } else interrupted = true;
     }
@@ -128,8 +129,9 @@ function withDefaults(file: RunFile, options: DemoOptions): RunFile {
   };
 }
 
-function sayReport(home: string, id: string): void {
-  print(`\nreport      ${home}/reports/${id.replace('/', '-')}/report.html`);
+async function sayReport(home: string, id: string): Promise<void> {
+  const { reportPath } = await import('../activities/report/metrics-jsonl.js');
+  print(`\nreport      ${reportPath(path.join(home, 'reports'), id, 'report.html')}`);
 }
 
 function again(options: DemoOptions): string {
