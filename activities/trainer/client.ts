@@ -1,8 +1,9 @@
 /**
  * The trainer contract over HTTP (docs/contracts.md), for every trainer that speaks it.
  *
- * Refusals arrive as `Fault('trainer')` with the trainer's code. A refusal that the same request would meet again is
- * not retried; a trainer that does not answer, or breaks, is.
+ * Refusals arrive as `Fault('trainer')` with the trainer's code. `retry` says whether the same activity can succeed:
+ * it may after `not_open` and `weights_unavailable` (a trainer that was restarted is brought to its state again) and
+ * when the trainer does not answer or breaks; other refusals stay.
  */
 import { Fault } from '../../core/faults.js';
 import type {
@@ -18,16 +19,14 @@ export interface TrainerClientOptions {
   readonly url: string;
 }
 
-/** The same request would be refused again: the caller has to do something else first. */
 const FINAL_CODES: ReadonlySet<string> = new Set([
-  'not_open',
   'stale_base',
   'conflict',
   'bad_checkpoint',
   'bad_batch',
   'bad_request',
+  'prompt_too_long',
   'not_found',
-  'weights_unavailable',
 ]);
 
 interface Served {

@@ -39,14 +39,14 @@ class Trainer:
         return self._session
 
     def open(self, run: str, path: str | None) -> None:
-        """A new session from the base, or from a checkpoint of the same run that verifies."""
+        """A new session from the base, or from a checkpoint that verifies."""
         if path is None:
             snapshot = Snapshot(run, 0, self.base.weights, OptimizerState.fresh(self.base.config), ())
         else:
             snapshot, _ = read_checkpoint(path, self.base.config, self.build)
-            # A fork continues another run's weights under its own name and with its own operations.
+            # A fork continues another run's weights and moments, and counts its own steps and operations.
             if snapshot.run != run:
-                snapshot = replace(snapshot, run=run, applied=())
+                snapshot = replace(snapshot, run=run, step=0, applied=())
         self._session = Session(snapshot, digest_tensors(snapshot.weights.tensors), snapshot.optimizer.digest())
         self._failed = {}
 

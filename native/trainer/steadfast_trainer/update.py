@@ -71,7 +71,7 @@ def compute_update(
     tokens = sum(len(chunk.targets) for chunk in chunks)
     skipped = all(episode.advantage == 0 for episode in episodes)
     gradient = Parameters(weights.config)
-    loss, entropy, clipped, differences = 0.0, 0.0, 0, []
+    loss, entropy, clipped, logprobs = 0.0, 0.0, 0, []
     for chunk in chunks:
         trace = training.forward(weights, chunk.ids, chunk.chosen)
         part = policy_gradient(
@@ -80,12 +80,13 @@ def compute_update(
         if not skipped:
             training.backward(weights, trace, part.d_logits, gradient)
         loss, entropy, clipped = loss + part.loss, entropy + part.entropy, clipped + part.clipped
-        differences.append(part.logprobs - chunk.sampler)
+        logprobs.append(part.logprobs)
     norm = clip_by_norm(gradient, plan.max_grad_norm)
     if not np.isfinite(norm):
         raise TrainerFault("bad_batch", f"the gradient's norm is {norm}: nothing was changed")
     new, state = (weights, optimizer) if skipped else adamw_step(weights, gradient, optimizer, plan.learning_rate, plan.weight_decay)
-    mismatch = np.concatenate(differences).astype(np.float64)
+    sampler = np.concatenate([chunk.sampler for chunk in chunks])
+    mismatch = (np.concatenate(logprobs) - sampler).astype(np.float64)
     ratio = np.exp(mismatch)
     metrics: dict[str, float | int | bool] = {
         "skipped": skipped,
@@ -93,7 +94,7 @@ def compute_update(
         "gradNorm": norm,
         "clipFraction": clipped / tokens,
         "entropy": entropy / tokens,
-        "klToBase": mean_kl(training, new, base, chunks),
+        "klToBase": mean_kl(training, base, chunks, logprobs),
         "mismatchMean": float(np.abs(mismatch).mean()),
         "mismatchMax": float(np.abs(mismatch).max()),
         "mismatchShare": float(((ratio < 0.9) | (ratio > 1.1)).mean()),
@@ -119,19 +120,19 @@ def cut(episodes: list[Episode]) -> list[Chunk]:
     return chunks
 
 
-def mean_kl(training: TrainingPass, new: Parameters, base: Parameters, chunks: list[Chunk]) -> float:
-    """Nats per token from `new` to `base` on the batch's tokens: Schulman's k3, exp(d) - d - 1 with d = base - new."""
-    if new.flat.tobytes() == base.flat.tobytes():
-        return 0.0
-    total = 0.0
-    for chunk in chunks:
-        rows = np.arange(len(chunk.targets))
-        ours, theirs = (
-            log_softmax(training.forward(w, chunk.ids, chunk.chosen).logits)[rows, chunk.targets].astype(np.float64)
-            for w in (new, base)
-        )
-        total += float((np.exp(theirs - ours) - (theirs - ours) - 1).sum())
-    return total / sum(len(chunk.targets) for chunk in chunks)
+def mean_kl(training: TrainingPass, base: Parameters, chunks: list[Chunk], logprobs: list[np.ndarray]) -> float:
+    """Nats per token from the policy that sampled the batch to `base`: Schulman's k3, exp(d) - d - 1, d = base - ours.
+
+    `logprobs[c]` are ours. The weights after the update would be measured on tokens that they did not sample, where
+    the estimator's tail has no bound.
+    """
+    total, tokens = 0.0, 0
+    for chunk, ours in zip(chunks, logprobs, strict=True):
+        logs = log_softmax(training.forward(base, chunk.ids, chunk.chosen).logits)
+        difference = (logs[np.arange(len(ours)), chunk.targets] - ours).astype(np.float64)
+        total += float((np.exp(difference) - difference - 1).sum())
+        tokens += len(ours)
+    return total / tokens
 
 
 def sequence_logprobs(weights: Parameters, sequences: list[np.ndarray]) -> list[list[float]]:
