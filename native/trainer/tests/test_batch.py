@@ -1,0 +1,103 @@
+"""Every malformed batch is named; order in the file does not matter."""
+
+import hashlib
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+from steadfast_trainer.adamw import OptimizerState
+from steadfast_trainer.batch import read_batch
+from steadfast_trainer.faults import TrainerFault
+from steadfast_trainer.tensors import decode_safetensors, digest_tensors, encode_safetensors
+from steadfast_trainer.update import Plan, compute_update
+
+from .fixtures import PLAN, small_base, write_batch
+
+
+class BatchTest(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = self._folder.name
+        self.base = small_base(os.path.join(self.folder, "base"))
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def changed(self, change) -> tuple[str, str]:
+        path, _ = write_batch(self.folder, self.base, 1)
+        with open(path, "rb") as file:
+            tensors, metadata = decode_safetensors(file.read(), path)
+        tensors = {name: tensor.copy() for name, tensor in tensors.items()}
+        change(tensors, metadata)
+        data = encode_safetensors(tensors, metadata)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path, "sha256:" + hashlib.sha256(data).hexdigest()
+
+    def test_malformed_batches(self):
+        config = self.base.config
+
+        def set_entry(name, index, value):
+            def change(tensors, _):
+                tensors[name][index] = value
+
+            return change
+
+        def first_sampled(tensors, _):
+            tensors["sampled"][0] = 1
+
+        def fewer_keys(_, metadata):
+            metadata["keys"] = '["a"]'
+
+        cases = {
+            "ids": set_entry("ids", 0, config.vocab),
+            "lengths": set_entry("lengths", 0, 1),
+            "advantages": set_entry("advantages", 0, np.nan),
+            "keys": fewer_keys,
+            "first token": first_sampled,
+            "format": lambda _, metadata: metadata.update(format="2"),
+            "tensor logprobs": lambda tensors, _: tensors.pop("logprobs") is None,
+            "tensor sampled": lambda tensors, _: tensors.update(sampled=tensors["sampled"].astype(np.int32)),
+        }
+        for word, change in cases.items():
+            path, digest = self.changed(change)
+            with self.assertRaises(TrainerFault) as caught:
+                read_batch(path, digest, config.vocab, config.context)
+            self.assertEqual(caught.exception.code, "bad_batch")
+            self.assertIn(word, str(caught.exception))
+
+    def test_the_order_of_episodes_changes_no_byte(self):
+        def reverse(tensors, metadata):
+            lengths = tensors["lengths"].tolist()
+            parts = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
+            order = np.concatenate(parts[::-1])
+            for name in ("ids", "sampled", "logprobs"):
+                tensors[name] = tensors[name][order]
+            for name in ("lengths", "advantages"):
+                tensors[name] = tensors[name][::-1]
+            keys = metadata["keys"].strip("[]").split(",")
+            metadata["keys"] = "[" + ",".join(keys[::-1]) + "]"
+
+        config, digests = self.base.config, []
+        for change in (lambda *_: None, reverse):
+            path, digest = self.changed(change)
+            episodes = read_batch(path, digest, config.vocab, config.context)
+            result = compute_update(
+                self.base.weights, OptimizerState.fresh(config), self.base.weights, episodes, Plan.parse(PLAN)
+            )
+            digests.append(digest_tensors(result.weights.tensors))
+        self.assertEqual(*digests)
+
+    def test_truncated_safetensors_are_refused(self):
+        path, _ = write_batch(self.folder, self.base, 1)
+        with open(path, "rb") as file:
+            data = file.read()
+        for size in (0, 7, 50, len(data) - 1):
+            with self.assertRaises(ValueError):
+                decode_safetensors(data[:size], path)
+
+
+if __name__ == "__main__":
+    unittest.main()
