@@ -36,6 +36,7 @@ await workerMain(async (environment) => {
       host: environment.host,
       worker: environment.identity,
       config: (campaign) => configs.of(campaign),
+      parity: (signal) => policies.parity(signal),
     }),
     maxConcurrentActivityTaskExecutions: SANDBOX_WORKER_SLOTS,
   });

@@ -15,8 +15,9 @@ import { shardRanges } from '../core/shards.js';
 import { PARALLEL_SHARDS, SHARD_SIZE } from '../temporal.config.js';
 import { attemptShard } from './attempt-shard.js';
 import { Control } from './control.js';
+import { recordingFailure } from './failure.js';
 import { inLanes } from './lanes.js';
-import { campaigns } from './proxies.js';
+import { campaigns, episodes } from './proxies.js';
 
 export interface CampaignInput {
   readonly campaign: string;
@@ -33,6 +34,7 @@ export interface CampaignResult {
 async function runAttempts(input: CampaignInput): Promise<CampaignResult> {
   const control = new Control();
   const plan = await campaigns.openCampaign(input.campaign);
+  if (plan.servedByTrainer) await episodes.proveParity(input.campaign);
   const ranges = shardRanges(plan.taskCount * plan.repeat, SHARD_SIZE);
   const parallel = Math.min(PARALLEL_SHARDS, ranges.length);
   const lanes = Math.max(1, Math.floor(input.lanes / Math.max(1, parallel)));
@@ -71,12 +73,7 @@ async function runAttempts(input: CampaignInput): Promise<CampaignResult> {
       ),
     );
   } catch (error) {
-    if (!(isCancellation(error) && control.stopping)) {
-      await CancellationScope.nonCancellable(() =>
-        campaigns.closeCampaign(input.campaign, isCancellation(error) ? 'stopped' : 'failed', causeOf(error)),
-      );
-      throw error;
-    }
+    if (!(isCancellation(error) && control.stopping)) throw error;
   }
   const state: CampaignState = control.stopping ? 'stopped' : 'done';
   await CancellationScope.nonCancellable(() => campaigns.closeCampaign(input.campaign, state, null));
@@ -85,17 +82,10 @@ async function runAttempts(input: CampaignInput): Promise<CampaignResult> {
 
 /** Every candidate × n attempts; its rows are what selection reads. */
 export async function probeCampaign(input: CampaignInput): Promise<CampaignResult> {
-  return runAttempts(input);
+  return recordingFailure(input.campaign, () => runAttempts(input));
 }
 
 /** tasks × repetitions; the score is shown only when coverage is complete. */
 export async function evaluation(input: CampaignInput): Promise<CampaignResult> {
-  return runAttempts(input);
-}
-
-/** The message of the innermost cause, one line. */
-export function causeOf(error: unknown): string {
-  let inner = error;
-  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
-  return (inner instanceof Error ? inner.message : String(inner)).split('\n')[0]!.slice(0, 500);
+  return recordingFailure(input.campaign, () => runAttempts(input));
 }

@@ -9,8 +9,8 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { type MemberStart, StepGroups } from '../core/groups.js';
 import type { PlannedGroup, StageSeconds, StepStart, TrainPlan } from '../core/orchestration.js';
 import { settleAttempt, singleFlight } from './attempt.js';
-import { causeOf } from './attempts-campaign.js';
 import { Control, type ControlState } from './control.js';
+import { causeOf } from './failure.js';
 import { inLanes } from './lanes.js';
 import { campaigns, trainers } from './proxies.js';
 

@@ -1,17 +1,16 @@
 /** Probe → select → evaluate the base → train → evaluate again → report, each stage a campaign of its own. */
 import {
-  CancellationScope,
   ChildWorkflowCancellationType,
   defineQuery,
-  isCancellation,
   setHandler,
   startChild,
   type WorkflowResultType,
 } from '@temporalio/workflow';
 import type { CampaignState } from '../core/ledger.js';
 import { PIPELINE_STAGES, type PipelineStage } from '../core/orchestration.js';
-import { causeOf, evaluation, probeCampaign } from './attempts-campaign.js';
+import { evaluation, probeCampaign } from './attempts-campaign.js';
 import { Control } from './control.js';
+import { recordingFailure } from './failure.js';
 import { campaigns } from './proxies.js';
 import { trainingRun } from './training-run.js';
 
@@ -37,31 +36,27 @@ const CHILDREN: Readonly<Partial<Record<PipelineStage, StageWorkflow>>> = {
 };
 
 export async function pipeline(input: PipelineInput): Promise<PipelineResult> {
+  return recordingFailure(input.campaign, () => runPipeline(input));
+}
+
+async function runPipeline(input: PipelineInput): Promise<PipelineResult> {
   const control = new Control();
   let stage: PipelineStage = 'probe';
   setHandler(pipelineStageQuery, () => stage);
   let report: string | null = null;
-  try {
-    await campaigns.setState(input.campaign, 'running', null);
-    for (stage of PIPELINE_STAGES) {
-      await control.clear();
-      if (control.stopping) break;
-      const child = CHILDREN[stage];
-      if (child) {
-        const result = await runStage(child, stage, input, control);
-        if (result.state !== 'done') break;
-      } else if (stage === 'select') {
-        await campaigns.selectPool(input.campaign);
-      } else {
-        report = (await campaigns.writeReport(input.campaign)).path;
-      }
+  await campaigns.setState(input.campaign, 'running', null);
+  for (stage of PIPELINE_STAGES) {
+    await control.clear();
+    if (control.stopping) break;
+    const child = CHILDREN[stage];
+    if (child) {
+      const result = await runStage(child, stage, input, control);
+      if (result.state !== 'done') break;
+    } else if (stage === 'select') {
+      await campaigns.selectPool(input.campaign);
+    } else {
+      report = (await campaigns.writeReport(input.campaign)).path;
     }
-  } catch (error) {
-    const state = isCancellation(error) ? 'stopped' : 'failed';
-    await CancellationScope.nonCancellable(() =>
-      campaigns.setState(input.campaign, state, `${stage}: ${causeOf(error)}`),
-    );
-    throw error;
   }
   const state: CampaignState = report === null ? 'stopped' : 'done';
   await campaigns.setState(input.campaign, state, null);

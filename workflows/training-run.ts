@@ -18,8 +18,9 @@ import { stepId } from '../core/keys.js';
 import type { CampaignState } from '../core/ledger.js';
 import { evaluation } from './attempts-campaign.js';
 import { Control, type ControlState } from './control.js';
+import { recordingFailure } from './failure.js';
 import { grpoStep, type StepResult } from './grpo-step.js';
-import { campaigns } from './proxies.js';
+import { campaigns, episodes } from './proxies.js';
 
 export interface TrainInput {
   readonly campaign: string;
@@ -46,9 +47,14 @@ export const trainProgressQuery = defineQuery<TrainProgress>('train-progress');
 export const extendUpdate = defineUpdate<number, [number]>('extend');
 
 export async function trainingRun(input: TrainInput): Promise<TrainResult> {
+  return recordingFailure(input.campaign, () => runTraining(input));
+}
+
+async function runTraining(input: TrainInput): Promise<TrainResult> {
   const control = new Control(input.carried?.control);
   const run = input.campaign;
   const plan = await campaigns.openTraining(run);
+  await episodes.proveParity(run);
   let steps = Math.max(plan.steps, input.carried?.steps ?? 0);
   let step = plan.nextStep;
   let cause: string | null = null;

@@ -7,18 +7,31 @@ import type { EpisodeRef } from '../../core/orchestration.js';
 import type { EpisodeSummary } from '../../core/outcome.js';
 import { HEARTBEAT } from '../../temporal.config.js';
 import { asFailure } from '../failures.js';
+import type { ParityReport } from '../policy/parity.js';
 import { episodeInput } from './input.js';
 import { type EpisodeRunner, runTry } from './run-episode.js';
 
 export interface EpisodeDeps extends EpisodeRunner {
   /** The campaign's frozen configuration; asked for every episode, so it is kept per process. */
   readonly config: (campaign: string) => Promise<CampaignConfig>;
+  /** Compares our tokens with the trainer's endpoint. Throws `UsageError` that shows the first difference. */
+  readonly parity: (signal: AbortSignal) => Promise<ParityReport>;
 }
 
 export type EpisodeActivities = ReturnType<typeof createEpisodeActivities>;
 
 export function createEpisodeActivities(deps: EpisodeDeps) {
   return {
+    /** Before a campaign samples anything from the trainer: both sides must read text as the same tokens. */
+    async proveParity(_campaign: string): Promise<{ readonly tokens: number; readonly controlLike: number }> {
+      try {
+        const { tokens, controlLike } = await deps.parity(Context.current().cancellationSignal);
+        return { tokens, controlLike: controlLike.length };
+      } catch (error) {
+        throw asFailure(error);
+      }
+    },
+
     async runEpisode(ref: EpisodeRef): Promise<EpisodeSummary> {
       const context = Context.current();
       const signal = context.cancellationSignal;

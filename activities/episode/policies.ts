@@ -5,6 +5,8 @@ import type { Policy } from '../../core/policy.js';
 import { Renderer } from '../../core/render/renderer.js';
 import type { ScriptedSettings } from '../../core/scripted.js';
 import { createChatPolicy } from '../policy/chat-policy.js';
+import type { Endpoint } from '../policy/endpoint.js';
+import { checkParity, type ParityReport } from '../policy/parity.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
 import { contextTokens, fetchModelFiles } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
@@ -44,6 +46,17 @@ export class Policies {
       ...(await this.trainerModel(signal)),
       format: outputFormat('qwen3_xml'),
     });
+  }
+
+  /** Proof that the trainer's endpoint tokenises as we do. Throws `UsageError` that shows both sides. */
+  async parity(signal: AbortSignal): Promise<ParityReport> {
+    const endpoint: Endpoint = {
+      kind: 'policy',
+      baseUrl: this.sources.trainerUrl,
+      model: '',
+      apiKeyEnv: null,
+    };
+    return checkParity(endpoint, (await this.trainerModel(signal)).renderer, signal);
   }
 
   /** Tokenizer and context belong to the model family: a trainer that is started again has the same. */

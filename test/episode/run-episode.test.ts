@@ -12,7 +12,7 @@ import type { Trajectory } from '../../activities/episode/trajectory.js';
 import { createChatModel } from '../../activities/policy/chat-model.js';
 import { createInlineDriver } from '../../activities/sandbox/inline.js';
 import type { AttemptsConfig } from '../../core/campaign.js';
-import { Fault } from '../../core/faults.js';
+import { Fault, UsageError } from '../../core/faults.js';
 import { attemptKey } from '../../core/keys.js';
 import type { Policy } from '../../core/policy.js';
 import type { Suite, Task } from '../../core/suite.js';
@@ -194,13 +194,32 @@ describe('a try', () => {
 
 describe('the activity', () => {
   const activities = (changes: Partial<EpisodeRunner> = {}) =>
-    createEpisodeActivities({ ...runner, ...changes, config: async () => config() });
+    createEpisodeActivities({
+      ...runner,
+      ...changes,
+      config: async () => config(),
+      parity: async () => ({ probes: 6, tokens: 100, controlLike: [] }),
+    });
   const ref = (at: number) => ({ campaign: EVAL, task: 0, slot: String(at), tryNumber: 1, lastTry: 3 });
 
   test('runs by reference', async () => {
     await planned();
     const summary = await new MockActivityEnvironment().run(activities().runEpisode, ref(slot));
     expect(summary).toMatchObject({ outcome: 'passed', key: attemptKey(EVAL, TASK, String(slot)) });
+  });
+
+  test('proof of parity is short, and a difference is not tried again', async () => {
+    const environment = new MockActivityEnvironment();
+    const proved = await environment.run(activities().proveParity, EVAL);
+    expect(proved).toEqual({ tokens: 100, controlLike: 0 });
+    const differing = createEpisodeActivities({
+      ...runner,
+      config: async () => config(),
+      parity: async () => {
+        throw new UsageError('token parity', 'our tokens', 'theirs');
+      },
+    });
+    await expect(environment.run(differing.proveParity, EVAL)).rejects.toMatchObject({ nonRetryable: true });
   });
 
   test('a reference to nothing is not retried', async () => {
