@@ -46,7 +46,7 @@ export function registerDemo(program: Command): void {
     .option('--name <name>', 'name of the run; another name starts afresh', 'demo')
     .option('--seed <n>', 'seed', integer(0), 1)
     .option('--steps <n>', 'training steps', integer(1), 15)
-    .option('--probes <n>', 'attempts a candidate before training', integer(1), 4)
+    .option('--probes <n>', 'attempts a candidate before training', integer(1), 8)
     .option('--repeat <n>', 'attempts a benchmark task, before and after', integer(1), 20)
     .option('--lanes <n>', 'episodes in flight', integer(1), 48)
     .option('--file <run.yaml>', 'run file; its values win over these defaults')
