@@ -41,7 +41,11 @@ def clip_by_norm(gradient: Parameters, limit: float) -> float:
 
 
 def adamw_step(
-    weights: Parameters, gradient: Parameters, state: OptimizerState, learning_rate: float, weight_decay: float
+    weights: Parameters,
+    gradient: Parameters,
+    state: OptimizerState,
+    learning_rate: float,
+    weight_decay: float,
 ) -> tuple[Parameters, OptimizerState]:
     """New weights and state; the arguments are left as they are, so that a failed step changes nothing."""
     steps = state.steps + 1
@@ -52,4 +56,6 @@ def adamw_step(
     change = first / root * np.float32(learning_rate / (1 - BETA1**steps))
     flat = weights.flat * np.float32(1 - learning_rate * weight_decay) - change
     config = weights.config
-    return Parameters(config, flat), OptimizerState(Parameters(config, first), Parameters(config, second), steps)
+    return Parameters(config, flat), OptimizerState(
+        Parameters(config, first), Parameters(config, second), steps
+    )

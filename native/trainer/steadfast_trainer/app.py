@@ -100,7 +100,11 @@ class App:
             "batchByReference": True,
             "model": self._base.config.to_json() | {"parameters": self._base.weights.flat.size},
             "limits": {"context": self._base.config.context, "concurrentSequences": self._options.rows},
-            "sampling": {"batchInvariant": True, "tile": self._way.tile, "shortestAttention": self._way.shortest},
+            "sampling": {
+                "batchInvariant": True,
+                "tile": self._way.tile,
+                "shortestAttention": self._way.shortest,
+            },
             "numerics": numerics(),
         }
 
@@ -124,11 +128,17 @@ class App:
 
     async def _update(self, call: Call) -> object:
         body = call.json()
-        run, op, base, batch, path = (_text(body, name) for name in ("run", "op", "baseDigest", "batchDigest", "batchPath"))
+        run, op, base, batch, path = (
+            _text(body, name) for name in ("run", "op", "baseDigest", "batchDigest", "batchPath")
+        )
         self._queued[op] += 1
         # Shielded: a caller that goes away does not take the update with it; it asks `status` later.
-        work = asyncio.ensure_future(self._work(self._trainer.update, run, op, base, batch, path, body.get("plan")))
-        work.add_done_callback(lambda done: self._queued.subtract([op]) or done.cancelled() or done.exception())
+        work = asyncio.ensure_future(
+            self._work(self._trainer.update, run, op, base, batch, path, body.get("plan"))
+        )
+        work.add_done_callback(
+            lambda done: self._queued.subtract([op]) or done.cancelled() or done.exception()
+        )
         return await asyncio.shield(work)
 
     async def _checkpoint(self, call: Call) -> object:
@@ -140,7 +150,9 @@ class App:
         if path is None:
             name, weights = self._base.digest, self._base.weights
         else:
-            snapshot, manifest = await self._work(read_checkpoint, path, self._base.config, self._trainer.build)
+            snapshot, manifest = await self._work(
+                read_checkpoint, path, self._base.config, self._trainer.build
+            )
             name, weights = manifest["weightDigest"], snapshot.weights
         self._sampler.serve(name, weights)
         return {"weightVersion": name, "endpoint": f"http://{call.host}/v1"}

@@ -29,7 +29,9 @@ def load_base(folder: str) -> Base:
     try:
         config = ModelConfig(**fields)
     except TypeError as error:
-        raise UsageError(os.path.join(folder, "config.json"), "the fields of ModelConfig", str(error)) from error
+        raise UsageError(
+            os.path.join(folder, "config.json"), "the fields of ModelConfig", str(error)
+        ) from error
     files = _json(folder, "provenance.json").get("files", {})
     for name, expected in files.items():
         found = hashlib.sha256(_read(os.path.join(folder, name))).hexdigest()
@@ -43,7 +45,9 @@ def load_base(folder: str) -> Base:
         raise UsageError(path, f"the weights of a {config.to_json()} ({_MAKE_AGAIN})", str(error)) from error
     tokenizer = Tokenizer.load(folder)
     if tokenizer.size != config.vocab:
-        raise UsageError(os.path.join(folder, "tokenizer.json"), f"{config.vocab} tokens", str(tokenizer.size))
+        raise UsageError(
+            os.path.join(folder, "tokenizer.json"), f"{config.vocab} tokens", str(tokenizer.size)
+        )
     digest = hashlib.sha256(_read(os.path.join(folder, "tokenizer.json"))).hexdigest()
     return Base(config, weights, digest_tensors(weights.tensors), tokenizer, digest)
 

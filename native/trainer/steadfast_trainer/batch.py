@@ -40,12 +40,16 @@ def read_batch(path: str, digest: str, vocab: int, context: int) -> list[Episode
         raise TrainerFault("bad_batch", f"{path}: {error}") from error
 
 
-def _episodes(tensors: dict[str, np.ndarray], metadata: dict[str, str], vocab: int, context: int) -> list[Episode]:
+def _episodes(
+    tensors: dict[str, np.ndarray], metadata: dict[str, str], vocab: int, context: int
+) -> list[Episode]:
     if metadata.get("format") != "1":
         raise ValueError(f"metadata format: expected 1, found {metadata.get('format')}")
     for name, dtype in _TYPES.items():
         if name not in tensors or tensors[name].ndim != 1 or tensors[name].dtype != np.dtype(dtype):
-            raise ValueError(f"tensor {name}: expected one axis of {dtype}, found {_describe(tensors.get(name))}")
+            raise ValueError(
+                f"tensor {name}: expected one axis of {dtype}, found {_describe(tensors.get(name))}"
+            )
     keys = json.loads(metadata.get("keys", "null"))
     lengths, ids, sampled = tensors["lengths"], tensors["ids"], tensors["sampled"]
     if not isinstance(keys, list) or len(keys) != len(lengths) or len(set(keys)) != len(keys) or not keys:
@@ -65,7 +69,9 @@ def _episodes(tensors: dict[str, np.ndarray], metadata: dict[str, str], vocab: i
         part = slice(start, start + length)
         chosen = sampled[part] != 0
         if chosen[0] or not chosen.any():
-            raise ValueError(f"episode {key}: expected sampled tokens after a first token that was not sampled")
+            raise ValueError(
+                f"episode {key}: expected sampled tokens after a first token that was not sampled"
+            )
         episodes.append(Episode(key, ids[part], chosen, tensors["logprobs"][part], advantage))
         start += length
     return episodes

@@ -101,6 +101,8 @@ def _turn(message: dict) -> Turn:
     for call in message.get("tool_calls") or message.get("toolCalls") or ():
         function = call.get("function", call)
         arguments = function["arguments"]
-        calls.append(Call(function["name"], json.loads(arguments) if isinstance(arguments, str) else arguments))
+        calls.append(
+            Call(function["name"], json.loads(arguments) if isinstance(arguments, str) else arguments)
+        )
     reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
     return Turn(message["role"], message.get("content") or "", reasoning, tuple(calls))

@@ -39,13 +39,21 @@ def write_checkpoint(snapshot: Snapshot, folder: str, build: str) -> tuple[str, 
     weight_digest, optimizer_digest = digest_tensors(snapshot.weights.tensors), snapshot.optimizer.digest()
     present = _present(path, snapshot.weights.config, build)
     if present is not None:
-        if (present["run"], present["weightDigest"], present["optimizerDigest"]) == (snapshot.run, weight_digest, optimizer_digest):
+        if (present["run"], present["weightDigest"], present["optimizerDigest"]) == (
+            snapshot.run,
+            weight_digest,
+            optimizer_digest,
+        ):
             return path, present
-        raise TrainerFault("conflict", f"{path}: holds step {present['step']} of {present['run']} with other weights")
+        raise TrainerFault(
+            "conflict", f"{path}: holds step {present['step']} of {present['run']} with other weights"
+        )
     contents = {
         "model.safetensors": encode_safetensors(snapshot.weights.tensors, {"format": "1"}),
         "optimizer.safetensors": encode_safetensors(snapshot.optimizer.tensors(), {"format": "1"}),
-        "session.json": _text({"run": snapshot.run, "step": snapshot.step, "applied": list(snapshot.applied)}),
+        "session.json": _text(
+            {"run": snapshot.run, "step": snapshot.step, "applied": list(snapshot.applied)}
+        ),
     }
     manifest = {
         "format": 1,
@@ -98,18 +106,24 @@ def read_checkpoint(path: str, config: ModelConfig, build: str) -> tuple[Snapsho
 
 def _snapshot(path: str, contents: dict[str, bytes], config: ModelConfig) -> Snapshot:
     place = os.path.join(path, "model.safetensors")
-    weights = Parameters.from_tensors(config, decode_safetensors(contents["model.safetensors"], place)[0], place)
+    weights = Parameters.from_tensors(
+        config, decode_safetensors(contents["model.safetensors"], place)[0], place
+    )
     place = os.path.join(path, "optimizer.safetensors")
     tensors, _ = decode_safetensors(contents["optimizer.safetensors"], place)
     steps = int(tensors["steps"][0])
     moments = [
         Parameters.from_tensors(
-            config, {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}, place
+            config,
+            {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)},
+            place,
         )
         for prefix in ("first.", "second.")
     ]
     session = json.loads(contents["session.json"])
-    return Snapshot(session["run"], session["step"], weights, OptimizerState(*moments, steps), tuple(session["applied"]))
+    return Snapshot(
+        session["run"], session["step"], weights, OptimizerState(*moments, steps), tuple(session["applied"])
+    )
 
 
 def _manifest(path: str, build: str) -> dict:
@@ -118,7 +132,10 @@ def _manifest(path: str, build: str) -> dict:
         manifest = json.loads(_read(place))
         names = sorted(entry["name"] for entry in manifest["files"])
         facts = (manifest["format"], manifest["trainerBuild"])
-        if not all(isinstance(entry["bytes"], int) and isinstance(entry["sha256"], str) for entry in manifest["files"]):
+        if not all(
+            isinstance(entry["bytes"], int) and isinstance(entry["sha256"], str)
+            for entry in manifest["files"]
+        ):
             raise ValueError("sizes and digests of another type")
     except (ValueError, KeyError, TypeError) as error:
         raise _bad(place, "a checkpoint manifest", repr(error)) from error
@@ -162,7 +179,9 @@ def _publish(path: str, contents: dict[str, bytes]) -> None:
         shutil.rmtree(aside, ignore_errors=True)
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         reason = "the disk is full" if full else (error.strerror or str(error))
-        raise TrainerFault("disk", f"{path}: the checkpoint could not be written: {reason}; nothing was changed") from error
+        raise TrainerFault(
+            "disk", f"{path}: the checkpoint could not be written: {reason}; nothing was changed"
+        ) from error
 
 
 def _sync_folder(path: str) -> None:

@@ -16,10 +16,14 @@ def main(arguments: list[str]) -> int:
     serve = verbs.add_parser("serve", help="answer on HTTP until SIGTERM or SIGINT")
     serve.add_argument("--port", type=int, required=True, help="0 takes a free one and prints it")
     serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--home", required=True, help="folder against which relative paths in requests are read")
+    serve.add_argument(
+        "--home", required=True, help="folder against which relative paths in requests are read"
+    )
     serve.add_argument("--base", required=True, help="folder of the base model")
     serve.add_argument("--rows", type=int, default=64, help="sequences sampled at once")
-    serve.add_argument("--cache-mib", type=int, default=48, help="bytes of the prefix cache; 0 switches it off")
+    serve.add_argument(
+        "--cache-mib", type=int, default=48, help="bytes of the prefix cache; 0 switches it off"
+    )
     base = verbs.add_parser("make-base", help="train the base on demonstrations")
     base.add_argument("--demonstrations", required=True, help="JSON Lines of conversations")
     base.add_argument("--lexicon", required=True, help="JSON object: words, prefixes, tools, parameters")
@@ -49,7 +53,9 @@ def _serve(options: argparse.Namespace) -> int:
         os.makedirs(options.home, exist_ok=True)
         os.chdir(options.home)
     except OSError as error:
-        raise UsageError("--home", "a folder that can be used", f"{options.home}: {error.strerror}") from error
+        raise UsageError(
+            "--home", "a folder that can be used", f"{options.home}: {error.strerror}"
+        ) from error
     way = prove(product_shapes(base.config), base.config.head_width, base.config.context)
     sampler = SamplerOptions(rows=options.rows, cache_bytes=options.cache_mib << 20)
     app = App(base, build_name(base, FORMAT_VERSION), way, sampler)

@@ -41,7 +41,9 @@ def parse_request(body: dict, tokenizer: Tokenizer, vocab: int, context: int) ->
     prompt = body.get("prompt")
     ids = token_ids(tokenizer.encode(prompt) if isinstance(prompt, str) else prompt, "prompt", vocab)
     if len(ids) >= context:
-        raise TrainerFault("prompt_too_long", f"prompt: expected at most {context - 1} tokens, found {len(ids)}")
+        raise TrainerFault(
+            "prompt_too_long", f"prompt: expected at most {context - 1} tokens, found {len(ids)}"
+        )
     if len(ids) == 0:
         raise _bad("prompt", "at least one token", prompt)
     stop = token_ids(body.get("stop_token_ids") or [], "stop_token_ids", vocab)
@@ -96,7 +98,9 @@ def _number(body: dict, name: str, default: float, least: float, most: float, wh
     value = body.get(name)
     if value is None:
         return default
-    fits = type(value) in ((int,) if whole else (int, float)) and math.isfinite(value) and least <= value <= most
+    fits = (
+        type(value) in ((int,) if whole else (int, float)) and math.isfinite(value) and least <= value <= most
+    )
     if not fits:
         raise _bad(name, f"{'a whole number' if whole else 'a number'} from {least} to {most}", value)
     return value

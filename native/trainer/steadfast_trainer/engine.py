@@ -151,7 +151,9 @@ class Engine:
         scored = [row for row in range(batch) if self._running[row].request.score]
         for row in scored:
             self._score(row, counts[row], lasts[row], hidden, extras)
-        ready = [r for r in range(batch) if self._running[r].fed == self._running[r].known and r not in scored]
+        ready = [
+            r for r in range(batch) if self._running[r].fed == self._running[r].known and r not in scored
+        ]
         if ready:
             self._sample(ready, hidden[ready])
 
@@ -177,7 +179,9 @@ class Engine:
             keys, values = self._keys[layer], self._values[layer]
             keys[slots, :, positions] = turned[:, 1]
             values[slots, :, positions] = qkv[:, 2]
-            mixed[:batch] = attend(turned[:batch, 0], keys[:batch, :, :length], values[:batch, :, :length], mask)
+            mixed[:batch] = attend(
+                turned[:batch, 0], keys[:batch, :, :length], values[:batch, :, :length], mask
+            )
             for row, start, extra in extras:
                 at = positions[start : start + extra]
                 span = way.attention_length(int(at[-1]) + 1, c.context)
@@ -202,7 +206,9 @@ class Engine:
 
     def _sample(self, ready: list[int], hidden: np.ndarray) -> None:
         running = [self._running[row] for row in ready]
-        tokens, logprobs = sample(self._logits(hidden), [r.request.options for r in running], [r.known for r in running])
+        tokens, logprobs = sample(
+            self._logits(hidden), [r.request.options for r in running], [r.known for r in running]
+        )
         for row, token, logprob in zip(ready, tokens.tolist(), logprobs.tolist(), strict=True):
             r = self._running[row]
             request = r.request
@@ -215,7 +221,9 @@ class Engine:
             elif len(request.tokens) >= request.max_tokens or r.known > self.config.context:
                 request.finish = "length"
 
-    def _score(self, row: int, count: int, last: int, hidden: np.ndarray, extras: list[tuple[int, int, int]]) -> None:
+    def _score(
+        self, row: int, count: int, last: int, hidden: np.ndarray, extras: list[tuple[int, int, int]]
+    ) -> None:
         """Appends log-probabilities of the prompt's next tokens at the positions fed in this step."""
         running = self._running[row]
         start = next((start for at, start, _ in extras if at == row), 0)

@@ -60,7 +60,9 @@ class TrainingPass:
         for layer in range(c.layers):
             name = f"layers.{layer}."
             normed1, inverse1 = _normalise(x)
-            qkv = ((normed1 * w[name + "norm1"]) @ w[name + "qkv"]).reshape(batch, length, 3, c.heads, c.head_width)
+            qkv = ((normed1 * w[name + "norm1"]) @ w[name + "qkv"]).reshape(
+                batch, length, 3, c.heads, c.head_width
+            )
             queries = self._heads(self._rotate(qkv[:, :, 0], 1) * np.float32(c.head_width**-0.5))
             keys = self._heads(self._rotate(qkv[:, :, 1], 1))
             values = self._heads(qkv[:, :, 2])
@@ -74,7 +76,20 @@ class TrainingPass:
             normed2, inverse2 = _normalise(middle)
             rectified = np.maximum((normed2 * w[name + "norm2"]) @ w[name + "up"], 0)
             layers.append(
-                LayerTrace(x, inverse1, normed1, queries, keys, values, attention, mixed, middle, inverse2, normed2, rectified)
+                LayerTrace(
+                    x,
+                    inverse1,
+                    normed1,
+                    queries,
+                    keys,
+                    values,
+                    attention,
+                    mixed,
+                    middle,
+                    inverse2,
+                    normed2,
+                    rectified,
+                )
             )
             x = middle + np.square(rectified) @ w[name + "down"]
         last = x[chosen]
@@ -82,13 +97,13 @@ class TrainingPass:
         logits = (normed * w["norm"]) @ w["head"]
         return Trace(ids, chosen, layers, last, inverse, normed, logits)
 
-    def backward(self, parameters: Parameters, trace: Trace, d_logits: np.ndarray, gradient: Parameters) -> None:
+    def backward(
+        self, parameters: Parameters, trace: Trace, d_logits: np.ndarray, gradient: Parameters
+    ) -> None:
         """Adds the gradient of sum(d_logits * logits) to `gradient`."""
         c, w, g, (batch, length) = self.config, parameters.tensors, gradient.tensors, trace.ids.shape
         g["head"] += (trace.normed * w["norm"]).T @ d_logits
-        d_chosen = _normalise_back(
-            d_logits @ w["head"].T, trace.normed, trace.inverse, w["norm"], g["norm"]
-        )
+        d_chosen = _normalise_back(d_logits @ w["head"].T, trace.normed, trace.inverse, w["norm"], g["norm"])
         dx = np.zeros((batch * length, c.width), np.float32)
         dx[trace.chosen] = d_chosen
         for layer in range(c.layers - 1, -1, -1):

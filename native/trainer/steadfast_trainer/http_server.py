@@ -38,7 +38,9 @@ class Call:
         except ValueError as error:
             raise TrainerFault("bad_request", f"{self.path}: expected a JSON body, found {error}") from error
         if not isinstance(value, dict):
-            raise TrainerFault("bad_request", f"{self.path}: expected a JSON object, found {type(value).__name__}")
+            raise TrainerFault(
+                "bad_request", f"{self.path}: expected a JSON object, found {type(value).__name__}"
+            )
         return value
 
 

@@ -88,7 +88,9 @@ def _shortest_span(rng: np.random.Generator, width: int, context: int) -> int:
         expected = attend(queries, keys, values, mask)
         for length in range(-(-count // SPAN) * SPAN, context, SPAN):
             for rows in (1, 3):
-                got = attend(queries[:rows], keys[:rows, :, :length], values[:rows, :, :length], mask[:length])
+                got = attend(
+                    queries[:rows], keys[:rows, :, :length], values[:rows, :, :length], mask[:length]
+                )
                 if got.tobytes() != expected[:rows].tobytes():
                     shortest = max(shortest, length + SPAN)
     return min(shortest, context)

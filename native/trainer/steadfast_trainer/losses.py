@@ -52,7 +52,9 @@ def policy_gradient(
     d_logits = probabilities * -weight[:, None]
     d_logits[rows, targets] += weight
     entropy = -float(np.einsum("nv,nv->", probabilities, logs, dtype=np.float64))
-    return PolicyLoss(float(loss.sum(dtype=np.float64) / denominator), d_logits, logprobs, entropy, int(cut.sum()))
+    return PolicyLoss(
+        float(loss.sum(dtype=np.float64) / denominator), d_logits, logprobs, entropy, int(cut.sum())
+    )
 
 
 def next_token(logits: np.ndarray, targets: np.ndarray, denominator: float) -> tuple[float, np.ndarray]:

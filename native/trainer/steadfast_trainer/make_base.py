@@ -41,15 +41,27 @@ def make_base(options: argparse.Namespace) -> int:
     examples = [encode(conversation, tokenizer) for conversation in conversations]
     config = ModelConfig(vocab=tokenizer.size, width=options.width, feed=4 * options.width, context=CONTEXT)
     lengths = [len(ids) for ids, _ in examples]
-    print(f"{len(examples)} conversations, {np.mean(lengths):.0f} tokens on average, {max(lengths)} at most, {tokenizer.size} in the vocabulary", flush=True)
+    print(
+        f"{len(examples)} conversations, {np.mean(lengths):.0f} tokens on average, {max(lengths)} at most, {tokenizer.size} in the vocabulary",
+        flush=True,
+    )
     if max(lengths) > config.context:
-        raise UsageError(options.demonstrations, f"at most {config.context} tokens a conversation", str(max(lengths)))
-    weights, loss = train(Parameters.random(config, options.seed), examples, options.epochs, options.learning_rate, options.seed)
+        raise UsageError(
+            options.demonstrations, f"at most {config.context} tokens a conversation", str(max(lengths))
+        )
+    weights, loss = train(
+        Parameters.random(config, options.seed), examples, options.epochs, options.learning_rate, options.seed
+    )
     provenance = {
         "command": "native/trainer/make-base.sh",
         "seed": options.seed,
         "demonstrations": {"count": len(examples), "sha256": digest, "tokens": sum(lengths)},
-        "training": {"epochs": options.epochs, "learningRate": options.learning_rate, "batch": BATCH, "lastLoss": round(loss, 4)},
+        "training": {
+            "epochs": options.epochs,
+            "learningRate": options.learning_rate,
+            "batch": BATCH,
+            "lastLoss": round(loss, 4),
+        },
         "parameters": int(weights.flat.size),
         "numerics": numerics(),
         "cpuSeconds": round(time.process_time() - started),
@@ -87,7 +99,9 @@ def train(
         for group in micro_batches([len(ids) - 1 for ids, _ in batch]):
             inputs = pad([batch[i][0][:-1] for i in group])
             at = [np.flatnonzero(batch[i][1]) for i in group]
-            chosen = np.concatenate([row * inputs.shape[1] + positions - 1 for row, positions in enumerate(at)])
+            chosen = np.concatenate(
+                [row * inputs.shape[1] + positions - 1 for row, positions in enumerate(at)]
+            )
             targets = np.concatenate([batch[i][0][positions] for i, positions in zip(group, at, strict=True)])
             trace = training.forward(weights, inputs, chosen)
             part, d_logits = next_token(trace.logits, targets, tokens)

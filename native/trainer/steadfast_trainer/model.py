@@ -78,7 +78,9 @@ class Parameters:
             if found != shapes.get(name):
                 raise ValueError(f"{place}: tensor {name}: expected shape {shapes.get(name)}, found {found}")
             if tensors[name].dtype != np.float32 or not np.isfinite(tensors[name]).all():
-                raise ValueError(f"{place}: tensor {name}: expected finite float32, found {tensors[name].dtype} or not finite")
+                raise ValueError(
+                    f"{place}: tensor {name}: expected finite float32, found {tensors[name].dtype} or not finite"
+                )
         parameters = cls(config)
         for name in shapes:
             parameters[name][...] = tensors[name]

@@ -26,7 +26,11 @@ def _kernel() -> str:
     bundled = os.path.join(os.path.dirname(np.__file__), ".dylibs")
     for path in sorted(glob.glob(f"{folder}/*openblas*") + glob.glob(f"{bundled}/*openblas*")):
         library = ctypes.CDLL(path)
-        for symbol in ("scipy_openblas_get_corename64_", "scipy_openblas_get_corename", "openblas_get_corename"):
+        for symbol in (
+            "scipy_openblas_get_corename64_",
+            "scipy_openblas_get_corename",
+            "openblas_get_corename",
+        ):
             if hasattr(library, symbol):
                 function = getattr(library, symbol)
                 function.restype = ctypes.c_char_p

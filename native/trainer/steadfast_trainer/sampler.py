@@ -85,7 +85,9 @@ class Sampler:
     def _version(self, name: str) -> Version:
         version = self._versions.get(name)
         if version is None:
-            raise TrainerFault("weights_unavailable", f"weights {name} are not loaded; loaded: {self.names()}")
+            raise TrainerFault(
+                "weights_unavailable", f"weights {name} are not loaded; loaded: {self.names()}"
+            )
         self._versions.move_to_end(name)
         return version
 
@@ -97,7 +99,9 @@ class Sampler:
                     version.engine.release_pool()
         self._versions.move_to_end(name)
         while len(self._versions) > self._options.versions:
-            free = [n for n, v in self._versions.items() if not v.engine.busy and n not in (name, self._published)]
+            free = [
+                n for n, v in self._versions.items() if not v.engine.busy and n not in (name, self._published)
+            ]
             if not free:
                 break
             self._remove(min(free, key=lambda n: self._versions[n].leases > 0))

@@ -46,7 +46,9 @@ def sample(
     rows = np.arange(len(logits))
     shifted = logits - logits.max(-1, keepdims=True)
     log_total = np.log(np.exp(shifted).sum(-1))
-    narrow = logits.shape[1] > CANDIDATES and all(o.temperature == 0 or 0 < o.top_k <= CANDIDATES for o in options)
+    narrow = logits.shape[1] > CANDIDATES and all(
+        o.temperature == 0 or 0 < o.top_k <= CANDIDATES for o in options
+    )
     if narrow:
         ids = np.argpartition(-shifted, CANDIDATES - 1, axis=-1)[:, :CANDIDATES]
         ids.sort(axis=-1)
@@ -70,7 +72,9 @@ def _pick(values: np.ndarray, options: list[SamplingOptions], positions: list[in
     temperature = np.array([o.temperature or 1.0 for o in options])[:, None]
     top_k = np.array([1 if o.temperature == 0 else min(o.top_k or width, width) for o in options])[:, None]
     top_p = np.array([o.top_p for o in options])[:, None]
-    draws = np.array([uniform(o.seed, position) for o, position in zip(options, positions, strict=True)])[:, None]
+    draws = np.array([uniform(o.seed, position) for o, position in zip(options, positions, strict=True)])[
+        :, None
+    ]
     weights = np.exp((values - values[:, :1]) / temperature)
     weights[np.arange(width) >= top_k] = 0
     reached = np.cumsum(weights, axis=-1)

@@ -47,7 +47,9 @@ class Trainer:
             # A fork continues another run's weights and moments, and counts its own steps and operations.
             if snapshot.run != run:
                 snapshot = replace(snapshot, run=run, step=0, applied=())
-        self._session = Session(snapshot, digest_tensors(snapshot.weights.tensors), snapshot.optimizer.digest())
+        self._session = Session(
+            snapshot, digest_tensors(snapshot.weights.tensors), snapshot.optimizer.digest()
+        )
         self._failed = {}
 
     def current(self, run: str) -> Session:
@@ -58,7 +60,9 @@ class Trainer:
             raise TrainerFault("not_open", f"no session of {run} is open (open: {open_run})")
         return session
 
-    def update(self, run: str, op: str, base_digest: str, batch_digest: str, batch_path: str, plan: dict) -> dict:
+    def update(
+        self, run: str, op: str, base_digest: str, batch_digest: str, batch_path: str, plan: dict
+    ) -> dict:
         """Applies `op` once and returns its report; the same operation again returns the same report."""
         session = self.current(run)
         settings = Plan.parse(plan)
@@ -69,7 +73,9 @@ class Trainer:
                 raise TrainerFault("conflict", f"{op} was applied with another base, batch or plan")
             return known["report"]
         if base_digest != session.weight_digest:
-            raise TrainerFault("stale_base", f"{op}: the weights are {session.weight_digest}, not {base_digest}")
+            raise TrainerFault(
+                "stale_base", f"{op}: the weights are {session.weight_digest}, not {base_digest}"
+            )
         try:
             self._session, report = self._apply(session, identity, batch_path, settings)
         except Exception as error:

@@ -39,7 +39,9 @@ def decode_safetensors(data: bytes, place: str) -> tuple[dict[str, np.ndarray], 
         raise ValueError(f"{place}: expected a safetensors file, found {len(data)} bytes")
     (length,) = struct.unpack_from("<Q", data)
     if length > len(data) - 8:
-        raise ValueError(f"{place}: expected a header of {length} bytes, found {len(data) - 8} bytes after the length")
+        raise ValueError(
+            f"{place}: expected a header of {length} bytes, found {len(data) - 8} bytes after the length"
+        )
     try:
         header = json.loads(data[8 : 8 + length])
     except ValueError as error:
@@ -57,10 +59,14 @@ def _tensor(data: bytes, start: int, name: str, entry: object, place: str) -> np
         shape = tuple(int(n) for n in entry["shape"])
         begin, end = (int(n) for n in entry["data_offsets"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{place}: tensor {name}: expected dtype, shape and data_offsets, found {entry}") from error
+        raise ValueError(
+            f"{place}: tensor {name}: expected dtype, shape and data_offsets, found {entry}"
+        ) from error
     count = int(np.prod(shape, dtype=np.int64))
     if begin < 0 or end - begin != count * dtype.itemsize or start + end > len(data):
-        raise ValueError(f"{place}: tensor {name}: expected {count * dtype.itemsize} bytes, found a range of {end - begin}")
+        raise ValueError(
+            f"{place}: tensor {name}: expected {count * dtype.itemsize} bytes, found a range of {end - begin}"
+        )
     return np.frombuffer(data, dtype, count, start + begin).reshape(shape)
 
 
@@ -69,6 +75,8 @@ def digest_tensors(tensors: dict[str, np.ndarray]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name], dtype="<f4")
-        digest.update(name.encode() + b"\0" + json.dumps(list(array.shape), separators=(",", ":")).encode() + b"\0")
+        digest.update(
+            name.encode() + b"\0" + json.dumps(list(array.shape), separators=(",", ":")).encode() + b"\0"
+        )
         digest.update(array.data)
     return "sha256:" + digest.hexdigest()

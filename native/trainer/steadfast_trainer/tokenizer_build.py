@@ -46,7 +46,9 @@ class Lexicon:
 
 def build_tokenizer(lexicon: Lexicon, conversations: list[Conversation]) -> tuple[dict, dict]:
     """Both files as JSON values. Words get their form after a space; forms at the start of a text as they occur."""
-    named = [f"<function={name}>\n" for name in lexicon.tools] + [f"<parameter={name}>\n" for name in lexicon.parameters]
+    named = [f"<function={name}>\n" for name in lexicon.tools] + [
+        f"<parameter={name}>\n" for name in lexicon.parameters
+    ]
     controls = SPECIAL + FIXED + named
     split = re.compile("|".join(re.escape(control) for control in sorted(controls, key=len, reverse=True)))
     # The byte order mark has its own token: some decoders swallow it when it begins a run of bytes.
@@ -80,7 +82,12 @@ def _tokenizer_json(vocabulary: dict[str, int], controls: list[str]) -> dict:
         "padding": None,
         "added_tokens": added,
         "normalizer": None,
-        "pre_tokenizer": {"type": "Split", "pattern": {"Regex": PIECES}, "behavior": "Isolated", "invert": False},
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": PIECES},
+            "behavior": "Isolated",
+            "invert": False,
+        },
         "post_processor": None,
         "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
         "model": {

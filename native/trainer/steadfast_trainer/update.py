@@ -34,12 +34,22 @@ class Plan:
         if not isinstance(plan, dict):
             raise TrainerFault("bad_request", f"plan: expected an object, found {type(plan).__name__}")
         if plan.get("normalisation") != "token-mean":
-            raise TrainerFault("bad_request", f"plan.normalisation: expected token-mean, found {plan.get('normalisation')}")
+            raise TrainerFault(
+                "bad_request", f"plan.normalisation: expected token-mean, found {plan.get('normalisation')}"
+            )
         values = []
-        for name, least in (("learningRate", 0), ("weightDecay", 0), ("clip", 0), ("dualClip", 1), ("maxGradNorm", 0)):
+        for name, least in (
+            ("learningRate", 0),
+            ("weightDecay", 0),
+            ("clip", 0),
+            ("dualClip", 1),
+            ("maxGradNorm", 0),
+        ):
             value = plan.get(name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < 1e9:
-                raise TrainerFault("bad_request", f"plan.{name}: expected a number from {least}, found {value!r}")
+                raise TrainerFault(
+                    "bad_request", f"plan.{name}: expected a number from {least}, found {value!r}"
+                )
             values.append(float(value))
         return cls(*values)
 
@@ -84,7 +94,11 @@ def compute_update(
     norm = clip_by_norm(gradient, plan.max_grad_norm)
     if not np.isfinite(norm):
         raise TrainerFault("bad_batch", f"the gradient's norm is {norm}: nothing was changed")
-    new, state = (weights, optimizer) if skipped else adamw_step(weights, gradient, optimizer, plan.learning_rate, plan.weight_decay)
+    new, state = (
+        (weights, optimizer)
+        if skipped
+        else adamw_step(weights, gradient, optimizer, plan.learning_rate, plan.weight_decay)
+    )
     sampler = np.concatenate([chunk.sampler for chunk in chunks])
     mismatch = (np.concatenate(logprobs) - sampler).astype(np.float64)
     ratio = np.exp(mismatch)
@@ -116,11 +130,15 @@ def cut(episodes: list[Episode]) -> list[Chunk]:
             targets.append(episodes[i].ids[at])
             advantages.append(np.full(len(at), episodes[i].advantage, np.float32))
             sampler.append(episodes[i].logprobs[at])
-        chunks.append(Chunk(ids, *(np.concatenate(parts) for parts in (chosen, targets, advantages, sampler))))
+        chunks.append(
+            Chunk(ids, *(np.concatenate(parts) for parts in (chosen, targets, advantages, sampler)))
+        )
     return chunks
 
 
-def mean_kl(training: TrainingPass, base: Parameters, chunks: list[Chunk], logprobs: list[np.ndarray]) -> float:
+def mean_kl(
+    training: TrainingPass, base: Parameters, chunks: list[Chunk], logprobs: list[np.ndarray]
+) -> float:
     """Nats per token from the policy that sampled the batch to `base`: Schulman's k3, exp(d) - d - 1, d = base - ours.
 
     `logprobs[c]` are ours. The weights after the update would be measured on tokens that they did not sample, where

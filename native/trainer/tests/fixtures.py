@@ -21,7 +21,12 @@ PLAN = {
     "normalisation": "token-mean",
 }
 
-LEXICON = Lexicon(("refund", "order", "please", "done", ".", "desk", "late", "<DONE>"), ("r", "$"), ("get_order", "refund"), ("order", "amount"))
+LEXICON = Lexicon(
+    ("refund", "order", "please", "done", ".", "desk", "late", "<DONE>"),
+    ("r", "$"),
+    ("get_order", "refund"),
+    ("order", "amount"),
+)
 
 
 def conversations(count: int) -> list[Conversation]:

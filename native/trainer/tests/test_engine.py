@@ -28,7 +28,14 @@ class EngineTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def conversations(self, order: list[int], rows: int, cache: PrefixCache | None, way: Invariance | None = None, feed: int = 3):
+    def conversations(
+        self,
+        order: list[int],
+        rows: int,
+        cache: PrefixCache | None,
+        way: Invariance | None = None,
+        feed: int = 3,
+    ):
         """Plays conversation k of every k in `order` in turns; returns k -> (ids, log-probability bytes)."""
         c = self.base.config
         engine = Engine("w", self.base.weights, way or self.way, cache, rows)
@@ -116,7 +123,9 @@ class EngineTest(unittest.TestCase):
 
     def test_a_cancelled_request_frees_its_row(self):
         engine = Engine("w", self.base.weights, self.way, None, 1)
-        first, second = (Request(np.ones(5, np.int32), SamplingOptions(1, 20, 1, s), 40, frozenset()) for s in (1, 2))
+        first, second = (
+            Request(np.ones(5, np.int32), SamplingOptions(1, 20, 1, s), 40, frozenset()) for s in (1, 2)
+        )
         engine.submit(first)
         engine.submit(second)
         engine.step()

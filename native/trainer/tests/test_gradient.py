@@ -48,7 +48,9 @@ class GradientTest(unittest.TestCase):
         rng, weights, ids, chosen, targets = setting(3)
         advantages = rng.standard_normal(len(chosen)).astype(np.float32)
         training = TrainingPass(weights)
-        start = policy_gradient(training.forward(weights, ids, chosen).logits, targets, advantages, None, 0.2, 3.0, 4.0)
+        start = policy_gradient(
+            training.forward(weights, ids, chosen).logits, targets, advantages, None, 0.2, 3.0, 4.0
+        )
         # Old log-probabilities off by -2 .. 2: ratios on both sides of both clips, none close to an edge.
         old = start.logprobs + np.array([0.05, -0.05, 1.0, -1.0, 2.0, -2.0, 0.1, -0.1], np.float32)
 
@@ -56,7 +58,12 @@ class GradientTest(unittest.TestCase):
             result = policy_gradient(logits, targets, advantages, old, 0.2, 3.0, 4.0)
             return result.loss, result.d_logits
 
-        self.assertGreater(policy_gradient(training.forward(weights, ids, chosen).logits, targets, advantages, old, 0.2, 3.0, 4.0).clipped, 0)
+        self.assertGreater(
+            policy_gradient(
+                training.forward(weights, ids, chosen).logits, targets, advantages, old, 0.2, 3.0, 4.0
+            ).clipped,
+            0,
+        )
         self.check(loss_of)
 
     def test_on_policy_ratio_is_one(self):
@@ -74,7 +81,9 @@ class GradientTest(unittest.TestCase):
         wide = np.concatenate((ids, np.full((3, 5), 7, np.int32)), axis=1)
         chosen = np.arange(9)
         np.testing.assert_allclose(
-            training.forward(weights, ids, chosen).logits, training.forward(weights, wide, chosen).logits, atol=1e-5
+            training.forward(weights, ids, chosen).logits,
+            training.forward(weights, wide, chosen).logits,
+            atol=1e-5,
         )
 
 

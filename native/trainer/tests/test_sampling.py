@@ -10,7 +10,10 @@ from steadfast_trainer.sampling import SamplingOptions, sample, uniform
 class SamplingTest(unittest.TestCase):
     def draws(self, logits, options: dict, count: int) -> np.ndarray:
         rows = np.tile(np.array(logits, np.float32), (count, 1))
-        chosen = [SamplingOptions(**({"temperature": 1.0, "top_k": 0, "top_p": 1.0} | options), seed=7) for _ in range(count)]
+        chosen = [
+            SamplingOptions(**({"temperature": 1.0, "top_k": 0, "top_p": 1.0} | options), seed=7)
+            for _ in range(count)
+        ]
         return sample(rows, chosen, list(range(count)))[0]
 
     def test_frequencies_follow_the_softmax(self):

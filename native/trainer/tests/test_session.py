@@ -111,7 +111,15 @@ class SessionTest(unittest.TestCase):
         )
         batches = [part for batch in self.batches[:2] for part in batch]
         done = subprocess.run(
-            [sys.executable, "-c", program, ROOT, os.path.join(self.folder, "base"), json.dumps(PLAN), *batches],
+            [
+                sys.executable,
+                "-c",
+                program,
+                ROOT,
+                os.path.join(self.folder, "base"),
+                json.dumps(PLAN),
+                *batches,
+            ],
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
@@ -127,7 +135,12 @@ class SessionTest(unittest.TestCase):
             with open(file_path, "rb") as file:
                 good = file.read()
             middle = len(good) // 2
-            for bad in (good[:middle], b"", good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :], None):
+            for bad in (
+                good[:middle],
+                b"",
+                good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :],
+                None,
+            ):
                 os.remove(file_path)
                 if bad is not None:
                     with open(file_path, "wb") as file:
@@ -195,7 +208,9 @@ class SessionTest(unittest.TestCase):
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         self.assertIn(folder, message)
         self.assertEqual(os.listdir(folder), [])
-        self.assertEqual(self.trainer.checkpoint("run", folder)["manifest"]["weightDigest"], report["weightDigest"])
+        self.assertEqual(
+            self.trainer.checkpoint("run", folder)["manifest"]["weightDigest"], report["weightDigest"]
+        )
 
     def test_another_lineage_does_not_overwrite_a_checkpoint(self):
         self.update(1, 0)

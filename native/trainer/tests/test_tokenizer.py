@@ -17,7 +17,27 @@ class TokenizerTest(unittest.TestCase):
 
     def test_round_trip_of_any_text(self):
         rng = random.Random(1)
-        pieces = ["please", " order", "r1", "7", "\n", "  ", "<|im_end|>", "<tool_call>", "</think>", "é", "日本", "🙂", "\ufeff", "\x00", "<0x41>", " <DONE>", "A B", "\u2028", "\r\n\t"]
+        pieces = [
+            "please",
+            " order",
+            "r1",
+            "7",
+            "\n",
+            "  ",
+            "<|im_end|>",
+            "<tool_call>",
+            "</think>",
+            "é",
+            "日本",
+            "🙂",
+            "\ufeff",
+            "\x00",
+            "<0x41>",
+            " <DONE>",
+            "A B",
+            "\u2028",
+            "\r\n\t",
+        ]
         for _ in range(300):
             text = "".join(rng.choice(pieces) for _ in range(rng.randrange(12)))
             self.assertEqual(self.tokenizer.decode(self.tokenizer.encode(text)), text)
@@ -29,7 +49,10 @@ class TokenizerTest(unittest.TestCase):
             ("r417", 4),
             (" $80", 3),
             (" . <DONE>", 2),
-            ("<tool_call>\n<function=get_order>\n<parameter=order>\nr1\n</parameter>\n</function>\n</tool_call>", 8),
+            (
+                "<tool_call>\n<function=get_order>\n<parameter=order>\nr1\n</parameter>\n</function>\n</tool_call>",
+                8,
+            ),
             ("<|im_start|>assistant\n<think>\n\n</think>\n\n", 2),
             ("<|im_end|>\n<|im_start|>tool\n done", 4),
         ):
