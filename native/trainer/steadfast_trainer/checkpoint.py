@@ -6,6 +6,7 @@ name is therefore complete, and a half-written one has another name and no manif
 """
 
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -165,7 +166,9 @@ def _publish(path: str, contents: dict[str, bytes]) -> None:
     aside = os.path.join(parent, f".{name}.writing-{os.getpid()}")
     try:
         os.makedirs(parent, exist_ok=True)
-        shutil.rmtree(aside, ignore_errors=True)
+        # Also what a process that was killed while writing has left.
+        for left in glob.glob(os.path.join(glob.escape(parent), f".{name}.writing-*")):
+            shutil.rmtree(left, ignore_errors=True)
         os.mkdir(aside)
         for file_name, data in contents.items():
             with open(os.path.join(aside, file_name), "xb") as file:

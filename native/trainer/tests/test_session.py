@@ -208,9 +208,11 @@ class SessionTest(unittest.TestCase):
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         self.assertIn(folder, message)
         self.assertEqual(os.listdir(folder), [])
+        os.mkdir(os.path.join(folder, ".step-0001.writing-1"))
         self.assertEqual(
             self.trainer.checkpoint("run", folder)["manifest"]["weightDigest"], report["weightDigest"]
         )
+        self.assertEqual(os.listdir(folder), ["step-0001"])
 
     def test_another_lineage_does_not_overwrite_a_checkpoint(self):
         self.update(1, 0)
