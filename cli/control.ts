@@ -7,7 +7,7 @@ import type { StackContext } from './context.js';
 import { withStack } from './context.js';
 import { printJson, say } from './output.js';
 import { resolveCampaign } from './run/find.js';
-import { integer } from './run/options.js';
+import { integer, LIMITS } from './run/options.js';
 
 interface ControlOptions {
   readonly json?: boolean;
@@ -39,7 +39,7 @@ export function registerStop(program: Command): void {
 
 export function registerExtend(program: Command): void {
   control(program, 'extend', 'Raise the number of steps of a training run.')
-    .requiredOption('--steps <n>', 'steps in all', integer(1))
+    .requiredOption('--steps <n>', 'steps in all', integer(1, LIMITS.steps))
     .action((name: string, options: ControlOptions & { steps: number }) =>
       send(name, 'extend', options.steps, options, `now has ${options.steps} steps`),
     );
@@ -66,17 +66,18 @@ async function send(
 ): Promise<void> {
   await withStack(async (context) => {
     const { id } = await resolveCampaign(await context.ledger(), name);
-    const state = await execute(context, id, update, argument);
+    const state = await sendUpdate(context, id, update, argument);
     if (options.json) printJson({ id, state });
     say(`${id} ${done}.`);
   });
 }
 
-async function execute(
+/** The new state. Throws `UsageError` when the workflow is not running, or refuses. */
+export async function sendUpdate(
   context: StackContext,
   id: string,
   update: string,
-  argument: string | number | undefined,
+  argument?: string | number,
 ): Promise<unknown> {
   const handle = (await context.temporal()).workflow.getHandle<Workflow>(id);
   try {

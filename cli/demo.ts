@@ -5,17 +5,24 @@
 import path from 'node:path';
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import type { CampaignConfig } from '../core/campaign.js';
+import { campaignId } from '../core/keys.js';
 import type { RunFile } from '../core/schemas/run-file.js';
-import { startStack } from '../infra/stack/start.js';
-import { killStack, stopStack } from '../infra/stack/stop.js';
+import type { Suite } from '../core/suite.js';
+import { homeFolder } from '../infra/setup/root.mjs';
+import { hold, leaveStack, otherHolders } from '../infra/stack/holders.js';
+import type { StackInfo } from '../infra/stack/info.js';
+import { StartInterrupted, startStack } from '../infra/stack/start.js';
+import { killStack } from '../infra/stack/stop.js';
 import { openStack } from './context.js';
+import { sendUpdate } from './control.js';
 import { EXIT } from './exit.js';
 import { onInterrupt } from './interrupts.js';
 import { print, printJson, say } from './output.js';
 import { endText } from './run/ending.js';
 import { launch } from './run/launch.js';
-import { integer } from './run/options.js';
-import { pipelineConfig, readRunFile } from './run/resolve.js';
+import { integer, LIMITS } from './run/options.js';
+import { DEFAULT_SUITE, pipelineConfig, readRunFile } from './run/resolve.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
 import { watch } from './run/watch.js';
 import { progressLines } from './up.js';
@@ -45,97 +52,165 @@ export function registerDemo(program: Command): void {
     )
     .option('--name <name>', 'name of the run; another name starts afresh', 'demo')
     .option('--seed <n>', 'seed', integer(0), 1)
-    .option('--steps <n>', 'training steps', integer(1), 15)
-    .option('--probes <n>', 'attempts a candidate before training', integer(1), 8)
-    .option('--repeat <n>', 'attempts a benchmark task, before and after', integer(1), 20)
-    .option('--lanes <n>', 'episodes in flight', integer(1), 48)
-    .option('--file <run.yaml>', 'run file; its values win over these defaults')
+    .option('--steps <n>', 'training steps', integer(1, LIMITS.steps), 15)
+    .option('--probes <n>', 'attempts a candidate before training', integer(1, LIMITS.repeat), 8)
+    .option('--repeat <n>', 'attempts a benchmark task, before and after', integer(1, LIMITS.repeat), 20)
+    .option('--lanes <n>', 'episodes in flight', integer(1, LIMITS.lanes), 48)
+    .option('--file <run.yaml>', 'run file; flags win over it, and it over their defaults')
     .option('--keep-up', 'leave the stack running at the end')
     .option('--json', 'print the result as one JSON document')
     .addHelpText(
       'after',
       '\nExamples:\n  $ steadfast demo\n  $ steadfast demo --name seed-2 --seed 2\n  $ steadfast demo --name long --steps 50 --keep-up\n\nCtrl-C stops the stack cleanly; the same command goes on where committed rows end.\n',
     )
-    .action(demo);
+    .action((options: DemoOptions, command: Command) => demo(options, command));
 }
 
-async function demo(options: DemoOptions): Promise<void> {
-  const { suiteRegistry } = await import('../workers/suites.js');
-  const file = await readRunFile(options.file);
-  const suite = await suiteRegistry()(file.suite ?? 'deskbench');
-  const config = await pipelineConfig(withDefaults(file, options), suite);
+type NumberOption = 'seed' | 'steps' | 'probes' | 'repeat' | 'lanes';
 
-  const controller = new AbortController();
-  const restore = onInterrupt(() => {
-    say('\nStopping the stack cleanly; press Ctrl-C again to kill it.');
-    controller.abort();
-  }, kill);
-  say(pc.bold('Starting the local stack'));
-  const info = await startStack({ onProgress: progressLines() });
-  const context = openStack(info);
-  let interrupted = false;
-  try {
-    if (controller.signal.aborted) interrupted = true;
-    else {
-      const { id, how, row } = await launch(context, options.name, config, options.lanes);
-      say(pc.bold(how === 'started' ? `${id} started` : `${id} goes on where its committed rows end`));
-      say(pc.dim(`Temporal: ${workflowUrl(context, id)}`));
-      const ended =
-        how === 'finished' ? row : await watch(context, id, { signal: controller.signal, show: true });
-      if (ended) {
-        if (options.json) printJson({ id, state: ended.state, result: ended.result });
-        else print(await endText(await context.ledger(), ended));
-        if (ended.state === 'done') await sayReport(info.home, id);
-        process.exitCode = exitCodeOf(ended);
-      } else interrupted = true;
-    }
-  } finally {
-    await context.close();
-    restore();
-  }
-  const killable = onInterrupt(kill, () => undefined);
-  if (interrupted || !options.keepUp) await stopStack();
-  killable();
-  if (interrupted) {
-    say(`Stopped. Everything committed is kept; go on with: ${again(options)}`);
-    process.exitCode = EXIT.interrupted;
-  } else if (!options.keepUp) {
-    say(
-      pc.dim(
-        'The stack is stopped. To look around: npx steadfast up, then npx steadfast episodes, show, status.',
-      ),
-    );
-  }
-}
-
-/** The second Ctrl-C: nothing committed is lost, and the next start recovers the databases. */
-function kill(): never {
-  killStack();
-  process.exit(EXIT.interrupted);
-}
-
-function withDefaults(file: RunFile, options: DemoOptions): RunFile {
+/** What was typed wins over the run file, and the run file over the defaults of this verb. */
+function withDefaults(file: RunFile, options: DemoOptions, command: Command): RunFile & { lanes: number } {
+  const choose = (name: NumberOption, inFile: number | undefined): number => {
+    const own = options[name];
+    return command.getOptionValueSource(name) === 'cli' ? own : (inFile ?? own);
+  };
   return {
     ...file,
-    seed: file.seed ?? options.seed,
-    probe: { repeat: options.probes, ...file.probe },
-    benchmark: { repeat: options.repeat, ...file.benchmark },
+    seed: choose('seed', file.seed),
+    lanes: choose('lanes', file.lanes),
+    probe: { ...file.probe, repeat: choose('probes', file.probe?.repeat) },
+    benchmark: { ...file.benchmark, repeat: choose('repeat', file.benchmark?.repeat) },
     prices: file.prices ?? EXAMPLE_PRICES,
     train: {
       ...file.train,
-      steps: file.train?.steps ?? options.steps,
+      steps: choose('steps', file.train?.steps),
       plan: { learningRate: LEARNING_RATE, ...file.train?.plan },
     },
   };
 }
 
-async function sayReport(home: string, id: string): Promise<void> {
-  const { reportPath } = await import('../activities/report/metrics-jsonl.js');
-  print(`\nreport      ${reportPath(path.join(home, 'reports'), id, 'report.html')}`);
+async function demo(options: DemoOptions, command: Command): Promise<void> {
+  const id = campaignId('pipeline', options.name);
+  const file = withDefaults(await readRunFile(options.file), options, command);
+  const config = await pipelineConfig(file, await openSuite(file.suite));
+
+  const controller = new AbortController();
+  const { signal } = controller;
+  const restore = onInterrupt(() => {
+    say('\nLeaving; press Ctrl-C again to kill the stack.');
+    controller.abort();
+  }, kill);
+  let outcome: Outcome | undefined;
+  let others: readonly string[];
+  try {
+    outcome = await run(options, config, file.lanes, signal);
+    if (outcome && options.keepUp) hold(homeFolder(), 'up');
+  } finally {
+    others = await leaveStack();
+    restore();
+  }
+  if (options.json) printJson(outcome ?? { id, state: 'interrupted', result: null, report: null });
+  if (outcome === undefined) {
+    process.exitCode = EXIT.interrupted;
+    say(
+      others.length === 0
+        ? `Stopped. Everything committed is kept; go on with: ${sameAgain(command)}`
+        : goesOnText(id, others),
+    );
+  } else if (others.length > 0) {
+    say(pc.dim(`The stack stays up for ${others.join(' and ')}.`));
+  } else {
+    say(pc.dim('The stack is stopped. To look around: npx steadfast up, then episodes, show, status.'));
+  }
 }
 
-function again(options: DemoOptions): string {
-  return options.name === 'demo'
-    ? 'npm run demo'
-    : `npx steadfast demo --name ${options.name} (and the same options)`;
+interface Outcome {
+  readonly id: string;
+  readonly state: string;
+  readonly result: unknown;
+  /** Path of the HTML file, or null. */
+  readonly report: string | null;
+}
+
+/** Undefined when the person has interrupted it. */
+async function run(
+  { name, json = false }: DemoOptions,
+  config: CampaignConfig,
+  lanes: number,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  say(pc.bold('Starting the local stack'));
+  const info = await start(signal);
+  if (!info || signal.aborted) return undefined;
+  const context = openStack(info);
+  try {
+    const { id, how, row } = await launch(context, name, config, lanes);
+    say(pc.bold(SAID[how](id)));
+    // A step that had failed waits for a person: typing the command again is that person's word.
+    if (how === 'attached') await sendUpdate(context, id, 'unpause');
+    if (how !== 'finished') say(pc.dim(`Temporal: ${workflowUrl(context, id)}`));
+    const ended = how === 'finished' ? row : await watch(context, id, { signal, show: true });
+    if (!ended) return undefined;
+    const report = ended.state === 'done' ? await reportOf(info.home, id) : null;
+    if (!json) {
+      print(await endText(await context.ledger(), ended));
+      if (report) print(`\nreport      ${report}`);
+    }
+    process.exitCode = exitCodeOf(ended);
+    return { id, state: ended.state, result: ended.result, report };
+  } finally {
+    await context.close();
+  }
+}
+
+const SAID = {
+  started: (id: string) => `${id} started`,
+  resumed: (id: string) => `${id} goes on where its committed rows end`,
+  attached: (id: string) => `${id} runs already, and goes on`,
+  finished: (id: string) => `${id} is finished; this is how it ended (another --name starts afresh)`,
+} as const;
+
+async function start(signal: AbortSignal): Promise<StackInfo | undefined> {
+  try {
+    return await startStack({ holder: 'demo', signal, onProgress: progressLines() });
+  } catch (error) {
+    if (error instanceof StartInterrupted) return undefined;
+    throw error;
+  }
+}
+
+/** The second Ctrl-C: nothing committed is lost, and the next start recovers the databases. */
+function kill(): never {
+  if (otherHolders().length === 0) killStack();
+  process.exit(EXIT.interrupted);
+}
+
+async function openSuite(name = DEFAULT_SUITE): Promise<Suite> {
+  const { suiteRegistry } = await import('../workers/suites.js');
+  return suiteRegistry()(name);
+}
+
+async function reportOf(home: string, id: string): Promise<string> {
+  const { reportPath } = await import('../activities/report/metrics-jsonl.js');
+  return reportPath(path.join(home, 'reports'), id, 'report.html');
+}
+
+/** The command that goes on with the same run: every option that was typed, for the shell. */
+function sameAgain(command: Command): string {
+  const typed = command.options.filter(
+    (option) => command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  const words = typed.flatMap((option) => {
+    const value: unknown = command.getOptionValue(option.attributeName());
+    return value === true ? [option.long] : [option.long, quoted(String(value))];
+  });
+  return words.length === 0 ? 'npm run demo' : ['npx steadfast demo', ...words].join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w./=:@,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function goesOnText(id: string, others: readonly string[]): string {
+  return `The stack stays up for ${others.join(' and ')}, so ${id} goes on in its workers.\n  see it    npx steadfast status ${id} --watch\n  stop it   npx steadfast stop ${id}`;
 }

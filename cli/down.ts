@@ -1,5 +1,7 @@
 /** `steadfast down`: nothing of the local stack is left running. */
 import type { Command } from 'commander';
+import { homeFolder } from '../infra/setup/root.mjs';
+import { forgetUp } from '../infra/stack/holders.js';
 import { stopStack } from '../infra/stack/stop.js';
 import { printJson, say } from './output.js';
 
@@ -11,6 +13,7 @@ export function registerDown(program: Command): void {
     )
     .option('--json', 'print {"stopped": true} when there was something to stop')
     .action(async (options: { json?: boolean }) => {
+      forgetUp(homeFolder());
       const stopped = await stopStack();
       if (options.json) printJson({ stopped });
       else say(stopped ? 'the stack is stopped' : 'the stack was not running');

@@ -1,6 +1,6 @@
 /** `steadfast evaluate`: tasks × repetitions, resumable, with a score only when coverage is complete. */
 import type { Command } from 'commander';
-import { integer, type StageOptions, stageOptions, withFlags } from './run/options.js';
+import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
 import { attemptsConfig, chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 
@@ -16,7 +16,7 @@ export function registerEvaluate(program: Command): void {
       .argument('<name>', 'name of the evaluation'),
   )
     .option('--model <model>', 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model')
-    .option('--repeat <n>', 'attempts a task', integer(1))
+    .option('--repeat <n>', 'attempts a task', integer(1, LIMITS.repeat))
     .option('--exhausted-as-failed', 'score attempts 0 whose every try met a system error, and say so')
     .addHelpText(
       'after',
@@ -30,6 +30,10 @@ export function registerEvaluate(program: Command): void {
       const { suiteRegistry } = await import('../workers/suites.js');
       const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
       const wanted = options.tasks ? await readTaskList(options.tasks) : 'benchmark';
-      await runCampaign(name, attemptsConfig('eval', file, suite, await chooseTasks(suite, wanted)), options);
+      await runCampaign(
+        name,
+        attemptsConfig('eval', file, suite, await chooseTasks(suite, wanted)),
+        runOptions(file, options),
+      );
     });
 }

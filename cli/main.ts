@@ -1,6 +1,7 @@
 /** The `steadfast` command: finds the verb, loads its file, runs it, and turns errors into messages and exit codes. */
 import { Command, CommanderError } from 'commander';
 import { Fault, UsageError } from '../core/faults.js';
+import { nearest } from '../core/nearest.js';
 import { EXIT } from './exit.js';
 import { endQuietlyOnClosedPipe, printJson, say } from './output.js';
 import { VERBS, type Verb } from './verbs.js';
@@ -24,7 +25,7 @@ export async function main(args: readonly string[]): Promise<number> {
     await program.parseAsync([...args], { from: 'user' });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    return report(error, args.includes('--json'));
+    return report(error, args);
   }
 }
 
@@ -34,11 +35,13 @@ async function createProgram(args: readonly string[]): Promise<Command> {
     .version(programVersion(), '--version', 'print the version')
     .addHelpText('after', EXAMPLES)
     .helpCommand('help [verb]', 'options and examples of one verb')
-    .configureOutput({ writeErr: (text) => process.stderr.write(text) })
+    // Said once, by `report`, with where to look; help that was asked for wrongly still goes to standard error.
+    .configureOutput({ writeErr: (text) => process.stderr.write(text), outputError: () => undefined })
     .showSuggestionAfterError(true)
     .exitOverride();
   const words = args.filter((word) => !word.startsWith('-'));
   const asked = words[0] === 'help' ? words[1] : words[0];
+  if (words[0] === 'help') requireVerb(asked);
   for (const verb of VERBS) {
     if (verb.name === asked) (await verb.load())(program);
     else placeholder(program, verb);
@@ -60,16 +63,43 @@ function settle(command: Command): void {
   for (const inner of command.commands) settle(inner);
 }
 
-function report(error: unknown, json: boolean): number {
-  if (error instanceof CommanderError) {
-    // Help and version were asked for; anything else was already explained on standard error.
-    return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  }
+/** `help` of a verb that does not exist would be the help of everything, with no word about the mistake. */
+function requireVerb(name: string | undefined): void {
+  const names = ['help', ...VERBS.map((verb) => verb.name)];
+  if (name === undefined || names.includes(name)) return;
+  const near = nearest(name, names);
+  throw new UsageError(
+    'help',
+    'a verb of steadfast',
+    `"${name}"`,
+    near ? `Did you mean ${near}?` : 'List them with: steadfast --help',
+  );
+}
+
+function report(error: unknown, args: readonly string[]): number {
+  const json = args.includes('--json');
+  if (error instanceof CommanderError) return reportUsage(error, args, json);
   const code = error instanceof UsageError ? EXIT.usage : EXIT.failed;
   if (json) printJson({ error: describe(error), exitCode: code });
   say(`steadfast: ${error instanceof Error ? error.message : String(error)}`);
   if (process.env.STEADFAST_DEBUG && error instanceof Error && error.stack) say(error.stack);
   return code;
+}
+
+/** A command line that cannot be read. Help and version also arrive here, with code 0. */
+function reportUsage(error: CommanderError, args: readonly string[], json: boolean): number {
+  if (error.exitCode === 0) return EXIT.ok;
+  const verb = VERBS.find(({ name }) => args.includes(name))?.name;
+  const fix = `See: steadfast ${verb === undefined ? '--help' : `help ${verb}`}`;
+  // Without a verb, or without its subcommand, commander has shown the help and has no message.
+  const helped = error.code === 'commander.help';
+  const message = helped ? 'expected a command, found none' : error.message.replace(/^error: /, '');
+  if (json) {
+    const parts = { place: 'command line', expected: null, found: args.join(' '), fix };
+    printJson({ error: { kind: 'usage', message, ...parts }, exitCode: EXIT.usage });
+  }
+  if (!helped) say(`steadfast: ${message}\n${fix}`);
+  return EXIT.usage;
 }
 
 function describe(error: unknown): Record<string, unknown> {

@@ -1,6 +1,6 @@
 /** `steadfast probe`: every candidate n times, to see how hard it is for this policy. */
 import type { Command } from 'commander';
-import { integer, type StageOptions, stageOptions, withFlags } from './run/options.js';
+import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
 import { attemptsConfig, chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 
@@ -12,7 +12,7 @@ export function registerProbe(program: Command): void {
       .argument('<name>', 'name of the campaign'),
   )
     .option('--model <model>', 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model')
-    .option('--repeat <n>', 'attempts a task', integer(1))
+    .option('--repeat <n>', 'attempts a task', integer(1, LIMITS.repeat))
     .addHelpText(
       'after',
       '\nExamples:\n  $ steadfast probe base-1 --repeat 8\n  $ steadfast probe api --model https://host/v1#name --tasks mine.yaml\n',
@@ -25,7 +25,7 @@ export function registerProbe(program: Command): void {
       await runCampaign(
         name,
         attemptsConfig('probe', file, suite, await chooseTasks(suite, wanted)),
-        options,
+        runOptions(file, options),
       );
     });
 }

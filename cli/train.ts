@@ -1,7 +1,7 @@
 /** `steadfast train`: GRPO on a fixed pool, one durable workflow a step. */
 import type { Command } from 'commander';
 import { UsageError } from '../core/faults.js';
-import { integer, type StageOptions, stageOptions, withFlags } from './run/options.js';
+import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
 import { chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList, trainConfig } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 
@@ -17,7 +17,7 @@ export function registerTrain(program: Command): void {
       .description('Train on a pool of tasks. Run again under the same name, it goes on or is watched.')
       .argument('<name>', 'name of the run'),
   )
-    .option('--steps <n>', 'steps in all', integer(1))
+    .option('--steps <n>', 'steps in all', integer(1, LIMITS.steps))
     .option('--learning-rate <x>', 'learning rate of AdamW', positive)
     .addHelpText(
       'after',
@@ -40,7 +40,7 @@ export function registerTrain(program: Command): void {
       const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
       const wanted = options.tasks ? await readTaskList(options.tasks) : 'train';
       const pool = await chooseTasks(suite, wanted);
-      await runCampaign(name, await trainConfig(file, suite, pool), options);
+      await runCampaign(name, await trainConfig(file, suite, pool), runOptions(file, options));
     });
 }
 

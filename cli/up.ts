@@ -26,6 +26,7 @@ export function registerUp(program: Command): void {
     .action(async (options: UpOptions) => {
       const info = await startStack({
         workers: options.workers === 'none' ? 'none' : { sandbox: options.sandboxWorkers },
+        holder: 'up',
         onProgress: progressLines(),
       });
       if (options.json) printJson(withoutPassword(info));

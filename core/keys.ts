@@ -17,10 +17,20 @@ export function campaignId(kind: CampaignKind, name: string): string {
     throw new UsageError(
       `${kind} name`,
       'lower-case letters, digits, ".", "_" or "-", 63 at most',
-      `"${name}"`,
+      name === '' ? 'an empty name' : `"${name}"`,
+      suggestion(name),
     );
   }
   return `${kind}/${name}`;
+}
+
+function suggestion(name: string): string | undefined {
+  const near = name
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 63);
+  return NAME.test(near) ? `For example: ${near}` : undefined;
 }
 
 /** `train/run-1/step-0007`; steps count from 1. */

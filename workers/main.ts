@@ -7,7 +7,13 @@ export async function workerMain(run: (environment: WorkerEnvironment) => Promis
     await run(workerEnvironment());
     process.exit(0);
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(`${words(error)}\n`);
     process.exit(error instanceof UsageError ? 2 : 1);
   }
+}
+
+/** A wrong environment is for whoever set it; the stack trace is for a failure of ours. */
+function words(error: unknown): string {
+  if (error instanceof UsageError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

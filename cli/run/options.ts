@@ -13,7 +13,7 @@ export interface StageOptions {
   readonly model?: string;
   readonly repeat?: number;
   readonly seed?: number;
-  readonly lanes: number;
+  readonly lanes?: number;
   readonly detach?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
@@ -25,18 +25,22 @@ export function stageOptions(command: Command): Command {
     .option('--suite <name>', 'deskbench, or thinkingbox with a checkout')
     .option('--tasks <list.yaml>', 'only these task ids')
     .option('--seed <n>', 'seed of the campaign', integer(0))
-    .option('--lanes <n>', 'episodes in flight; changes speed, never results', integer(1), LANES)
+    .option('--lanes <n>', 'episodes in flight; changes speed, never results (48)', integer(1, LIMITS.lanes))
     .option('--detach', 'start it and return; it goes on in the workers')
     .option('--dry-run', 'resolve and check everything, start nothing')
     .option('--json', 'print the result as one JSON document');
 }
 
-/** An integer option. */
-export function integer(least: number): (text: string) => number {
+/** Above these a number is a slip of the keyboard, or more than one run file should ask for. */
+export const LIMITS = { steps: 100_000, repeat: 10_000, lanes: 1_000 } as const;
+
+/** A whole number from `least` to `most`. */
+export function integer(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`Expected an integer from ${least}.`);
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
+    throw new InvalidArgumentError(`Expected a whole number ${range}.`);
   };
 }
 
@@ -66,9 +70,20 @@ export function withFlags(
     ...file,
     ...(options.suite === undefined ? {} : { suite: options.suite }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
+    ...(options.lanes === undefined ? {} : { lanes: options.lanes }),
     ...(options.model === undefined ? {} : { model: parseModel(options.model) }),
     ...(options.repeat === undefined || part === 'train'
       ? {}
       : { [part]: { ...file[part], repeat: options.repeat } }),
   };
+}
+
+/** How a campaign is run, apart from what it is. */
+export interface RunOptions extends Pick<StageOptions, 'detach' | 'dryRun' | 'json'> {
+  readonly lanes: number;
+}
+
+/** From the run file that `withFlags` has merged. */
+export function runOptions({ lanes = LANES }: RunFile, options: StageOptions): RunOptions {
+  return { ...options, lanes };
 }

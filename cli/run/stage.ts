@@ -9,15 +9,11 @@ import { onInterrupt } from '../interrupts.js';
 import { print, printJson, say } from '../output.js';
 import { endText } from './ending.js';
 import { type Launched, launch } from './launch.js';
-import type { StageOptions } from './options.js';
+import type { RunOptions } from './options.js';
 import { watch } from './watch.js';
 
 /** Starts or goes on with the campaign; sets the exit code by how it ended. */
-export async function runCampaign(
-  name: string,
-  config: CampaignConfig,
-  options: StageOptions,
-): Promise<void> {
+export async function runCampaign(name: string, config: CampaignConfig, options: RunOptions): Promise<void> {
   if (options.dryRun) return dryRun(name, config, options.json ?? false);
   await withStack(async (context) => {
     const launched = await launch(context, name, config, options.lanes);

@@ -13,6 +13,7 @@ import { gone, isAlive, type ProcessId, signal, startedAt } from '../setup/proce
 import { homeFolder, ROOT } from '../setup/root.mjs';
 import { trainerDigest, typescriptDigest } from './code-digest.js';
 import { externalDatabase, prepareExternalDatabase } from './database.js';
+import { type Holder, hold } from './holders.js';
 import { logFile, readState, type StackInfo, type StackState } from './info.js';
 import { openLog, sizeOf, tail } from './logs.js';
 import { type PlanOptions, SERVICES, type ServiceName } from './plan.js';
@@ -25,8 +26,17 @@ export interface StartOptions {
   readonly services?: readonly ServiceName[];
   /** Default: one of each kind. */
   readonly workers?: Partial<PlanOptions['workers']> | 'none';
+  /** Who will need the stack; it is recorded before anything is started. */
+  readonly holder?: Holder;
+  /** Aborted: throws `StartInterrupted` as soon as the stack can be ended by what it has written down. */
+  readonly signal?: AbortSignal;
   /** Called with the state after each change, until the stack is ready. */
   readonly onProgress?: (state: StackState) => void;
+}
+
+/** The caller has aborted the start; what was started is for `leaveStack` to end. */
+export class StartInterrupted extends Error {
+  override readonly name = 'StartInterrupted';
 }
 
 const POLL_MS = 100;
@@ -43,17 +53,18 @@ export async function startStack(options: StartOptions = {}): Promise<StackInfo>
   const fingerprint = sha256(JSON.stringify(plan)).slice(0, 16);
   mkdirSync(home, { recursive: true });
   return withLock(join(home, 'up.lock'), async () => {
+    if (options.holder) hold(home, options.holder);
     const state = readState(home);
     if (state && isAlive(state.supervisor)) {
       if (state.fingerprint === fingerprint && state.state !== 'stopping')
-        return untilReady(home, state.supervisor, 0, options.onProgress);
+        return untilReady(home, state.supervisor, 0, options);
       await replaceSupervisor(state);
     }
     const external = externalDatabase();
     if (external && plan.services.includes('postgres')) await prepareExternalDatabase(external);
     const logStart = sizeOf(logFile(home, 'supervisor'));
     const supervisor = await spawnSupervisor(plan, fingerprint);
-    return untilReady(home, supervisor, logStart, options.onProgress);
+    return untilReady(home, supervisor, logStart, options);
   });
 }
 
@@ -113,7 +124,7 @@ async function untilReady(
   home: string,
   supervisor: ProcessId,
   logStart: number,
-  onProgress: StartOptions['onProgress'],
+  { onProgress, signal: told }: StartOptions,
 ): Promise<StackInfo> {
   const deadline = Date.now() + READY_LIMIT_MS;
   let shown = '';
@@ -125,6 +136,7 @@ async function untilReady(
       if (text !== shown) onProgress?.(state);
       shown = text;
       if (state.state === 'ready' && alive) return state;
+      if (told?.aborted) throw new StartInterrupted('interrupted while the stack was starting');
       if (state.state === 'failed') throw new Error(`the stack could not be started\n  ${state.problem}`);
     }
     if (!alive) {
