@@ -42,7 +42,8 @@ def parse_request(body: dict, tokenizer: Tokenizer, vocab: int, context: int) ->
     ids = token_ids(tokenizer.encode(prompt) if isinstance(prompt, str) else prompt, "prompt", vocab)
     if len(ids) >= context:
         raise TrainerFault(
-            "prompt_too_long", f"prompt: expected at most {context - 1} tokens, found {len(ids)}"
+            "prompt_too_long",
+            f"prompt: expected at most {context - 1} tokens (maximum context length {context}), found {len(ids)}",
         )
     if len(ids) == 0:
         raise _bad("prompt", "at least one token", prompt)
