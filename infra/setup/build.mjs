@@ -20,6 +20,7 @@ const SOURCES = [
   'workers',
   'infra',
   'cli',
+  'test/bench',
   'temporal.config.ts',
 ];
 const COPIED = new Set(['.sql', '.json', '.css', '.mjs']);

@@ -7,7 +7,7 @@ import { ROOT } from './root.mjs';
 /** @type {Record<string, { description: string, start: (args: string[]) => Promise<number | undefined> }>} */
 const NEXT = {
   demo: { description: 'the demo', start: (args) => steadfast(['demo', ...args]) },
-  bench: { description: 'the benchmark', start: (args) => program('dist/infra/bench/main.js', args) },
+  bench: { description: 'the benchmarks', start: (args) => program('dist/test/bench/main.js', args) },
   test: {
     description: 'all tests',
     start: (args) => program('node_modules/vitest/vitest.mjs', ['run', ...args]),

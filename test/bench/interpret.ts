@@ -1,0 +1,114 @@
+/**
+ * `interpret`: reading model output. 10,000 outputs of typical size (a few sentences of reasoning, one or two calls
+ * with typed arguments), each with the tools of a desk; and that the time grows as the text does: hostile texts of 1 MB
+ * against the same of 50 kB.
+ */
+import { outputFormat } from '../../core/interpret/interpret.js';
+import type { ToolSpec } from '../../core/message.js';
+import { DOMAINS } from '../../suites/deskbench/world/domains.js';
+import { argumentSchema } from '../../suites/deskbench/world/tool.js';
+import { ownCpu } from '../../workers/plain-loop/cpu.js';
+import type { Bench, Figure } from './figure.js';
+import { rounded } from './figure.js';
+
+const OUTPUTS = 10_000;
+const BAR_SECONDS = 1;
+const LONG_BYTES = 1_000_000;
+const SHORT_BYTES = 50_000;
+const BAR_RATIO = 20;
+/** Beginnings without ends, and what is almost a tag, repeated up to a length. */
+const HOSTILE: Readonly<Record<string, string>> = {
+  angles: '<',
+  'calls without end': '<tool_call>\n<function=show>\n',
+  'parameters without end': '<parameter=order>\nx',
+  'almost tags': 'a < b </think <tool_cal <function',
+};
+
+const desks = Object.values(DOMAINS).map((tools) =>
+  tools.map((tool): ToolSpec => ({ name: tool.name, inputSchema: argumentSchema(tool) })),
+);
+
+async function run(): Promise<readonly Figure[]> {
+  const format = outputFormat('qwen3_xml');
+  const outputs = Array.from({ length: OUTPUTS }, (_, index) => typicalOutput(index));
+  const bytes = outputs.reduce((sum, { input }) => sum + input.length, 0);
+  let calls = 0;
+  const seconds = timed(() => {
+    for (const { input, tools } of outputs) calls += format.interpret(input, tools).calls.length;
+  });
+  if (calls < OUTPUTS)
+    throw new Error(`expected a call in each of ${OUTPUTS} outputs, found ${calls} in all`);
+
+  const perText = (input: string, times: number): number => {
+    // The first readings make one flat string of it, and compiled code.
+    for (let time = 0; time < times / 4; time++) format.interpret(input, desks[0]!);
+    const all = timed(() => {
+      for (let time = 0; time < times; time++) format.interpret(input, desks[0]!);
+    });
+    return all / times;
+  };
+  const ratios = Object.entries(HOSTILE).map(([name, part]) => {
+    const text = (length: number): string =>
+      `hm\n</think>\n\n<tool_call>\n${part.repeat(length / part.length)}`;
+    const short = perText(text(SHORT_BYTES), 1_000);
+    const long = perText(text(LONG_BYTES), 50);
+    return {
+      name,
+      longMs: rounded(1_000 * long, 3),
+      shortMs: rounded(1_000 * short, 3),
+      ratio: long / short,
+    };
+  });
+  const worst = ratios.reduce((a, b) => (b.ratio > a.ratio ? b : a));
+  return [
+    {
+      figure: 'CPU to interpret 10,000 typical outputs',
+      bar: `< ${BAR_SECONDS} CPU-second`,
+      target: null,
+      measured: rounded(seconds, 3),
+      unit: 's',
+      holds: seconds < BAR_SECONDS,
+      details: { outputs: OUTPUTS, calls, meanCharacters: Math.round(bytes / OUTPUTS) },
+    },
+    {
+      figure: 'time for a hostile output of 1 MB, relative to one of 50 kB, the worst of several',
+      bar: `≤ ${BAR_RATIO} times`,
+      target: null,
+      // Twenty times the text cannot take less: what is behind the point is the clock's.
+      measured: Math.round(worst.ratio),
+      unit: 'times',
+      holds: Math.round(worst.ratio) <= BAR_RATIO,
+      details: { texts: ratios.map((text) => ({ ...text, ratio: rounded(text.ratio, 1) })) },
+    },
+  ];
+}
+
+function timed(work: () => void): number {
+  const from = ownCpu();
+  work();
+  return ownCpu() - from;
+}
+
+function typicalOutput(index: number): { readonly input: string; readonly tools: readonly ToolSpec[] } {
+  const tools = desks[index % desks.length]!;
+  const reasoning =
+    'the customer asks for a change of the order and the rule of the desk must hold . '.repeat(
+      2 + (index % 5),
+    );
+  const calls = Array.from({ length: 1 + (index % 2) }, (_, at) =>
+    callOf(tools[(index + at) % tools.length]!, index),
+  );
+  return { input: `${reasoning}\n</think>\n\n${calls.join('\n')}`, tools };
+}
+
+function callOf({ name, inputSchema }: ToolSpec, index: number): string {
+  const names = Object.keys((inputSchema.properties ?? {}) as Record<string, unknown>);
+  const parameters = names.map((parameter) => `<parameter=${parameter}>\nr${index} and more\n</parameter>\n`);
+  return `<tool_call>\n<function=${name}>\n${parameters.join('')}</function>\n</tool_call>`;
+}
+
+export const interpretBench: Bench = {
+  name: 'interpret',
+  about: '10,000 model outputs through the interpreter, some seconds',
+  run,
+};
