@@ -18,7 +18,8 @@ const SPOKEN = `
   city changed item sent approval requested request denied
   flight flexible fixed seats free full punctual delayed seat upgraded waitlist joined voucher issued booking moved
   card settled account open frozen blocked ordered disputed money transferred
-  no such bad order customer traveler client payment case tool parameter amount target
+  no such bad order booking flight payment account card case customer item city traveler client color tool parameter
+  amount target
   which choice refund or replacement done thanks i do not know and the
   hello please help . , ? <DONE>
 `;

@@ -9,12 +9,11 @@ import { type Chooser, SLIPS, type Slip } from './script.js';
 export type SlipRates = Readonly<Record<Slip, number>>;
 
 export const DEFAULT_RATES: SlipRates = {
-  skip_read: 0.14,
-  eager: 0.3,
+  skip_read: 0.16,
+  eager: 0.32,
   timid: 0.14,
-  wrong_row: 0.18,
   no_question: 0.22,
-  forget_write: 0.12,
+  forget_write: 0.14,
   no_amount: 0.25,
 };
 

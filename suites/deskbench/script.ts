@@ -18,7 +18,6 @@ export const SLIPS = {
   skip_read: 'acts without reading the record first',
   eager: 'does what was asked although the record forbids it',
   timid: 'refuses or passes on what the record allows',
-  wrong_row: 'takes another row of a list than the one that was meant',
   no_question: 'guesses what only the user knows instead of asking',
   forget_write: 'ends before the last change is made',
   no_amount: 'leaves out the amount that the user wanted to hear',
@@ -62,15 +61,6 @@ export function goodbyeWithAmount(agent: Chooser, wanted: boolean, amount: strin
 export function decide<T>(agent: Chooser, right: T, asked: T, others: readonly T[]): T {
   if (right === asked) return agent.slips('timid') ? agent.pick(others) : right;
   return agent.slips('eager') ? asked : right;
-}
-
-/** `r41` from `lamp r41 . chair r37 .` for the word `lamp`, or another row's id after a slip; empty when the list lacks it. */
-export function rowFor(agent: Chooser, list: string, word: string): string {
-  const rows = list.split(' .').map((entry) => entry.trim().split(' '));
-  const wrong = rows.filter((row) => row.length === 2 && row[0] !== word);
-  const meant = rows.find((row) => row[0] === word);
-  const row = wrong.length > 0 && agent.slips('wrong_row') ? agent.pick(wrong) : meant;
-  return row?.[1] ?? '';
 }
 
 export function hasWord(text: string, word: string): boolean {

@@ -61,7 +61,7 @@ it('gives the same tools, observations and effects inline and as a process', asy
 it('hides reserved tools and shows a schema for every argument', async () => {
   const { tools } = await observe(createInlineDriver(), 'bank:transfer-01');
   expect(tools.map(({ name }) => name)).toEqual([
-    'list_cards',
+    'find_card',
     'get_payment',
     'get_account',
     'block_card',

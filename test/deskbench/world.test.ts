@@ -14,8 +14,8 @@ const orders = (): Tables => ({
 it('answers reads in the words of the desk and leaves the tables alone', () => {
   const tables = orders();
   const read = (name: string, args: Record<string, string>) => answerCall('retail', tables, name, args);
-  expect(read('find_orders', { customer: 'c52' })).toEqual({
-    text: 'lamp r41 . chair r37 .',
+  expect(read('find_order', { customer: 'c52', item: 'chair' })).toEqual({
+    text: 'order r37 .',
     isError: false,
   });
   expect(read('get_order', { order: 'r41' }).text).toBe('lamp delivered recent over limit $80 .');
@@ -71,7 +71,8 @@ it.each([
   ['get_order', { order: 'r41', city: 'rome' }, 'bad parameter .'],
   ['change_city', { order: 'r41' }, 'bad city .'],
   ['deny_request', { case: '__proto__' }, 'no such case .'],
-  ['find_orders', { customer: 'c99' }, 'no such customer .'],
+  ['find_order', { customer: 'c52', item: 'book' }, 'no such order .'],
+  ['find_order', { customer: 'c52' }, 'bad item .'],
   ['upgrade_seat', { booking: 'b31' }, 'no such tool .'],
 ])('answers %s %j with an error and changes nothing', (name, args, text) => {
   const tables = orders();

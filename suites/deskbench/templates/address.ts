@@ -17,6 +17,8 @@ export const address: Template = {
       'change the address of {order} please .',
       'i am customer {customer} . please send my {item} to a new address .',
       'please change the address of the {item} . customer {customer} moved .',
+      'i moved . my order is {order} .',
+      'i am customer {customer} . the city of my {item} must change .',
     ],
     benchmark: [
       'i moved . order {order} must go to a new address .',
@@ -35,7 +37,7 @@ export const address: Template = {
       : [{ tool: 'deny_request', args: { case: order } }];
   },
   *script(slots, agent) {
-    const order: string = yield* theOrder(slots, agent);
+    const order: string = yield* theOrder(slots);
     let change = true;
     if (!agent.slips('skip_read')) {
       const seen = yield call('get_order', { order });

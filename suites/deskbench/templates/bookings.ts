@@ -1,6 +1,6 @@
 /** Bookings and flights as start states of the travel desk, and how an agent finds a booking. */
 import type { Draw } from '../draw.js';
-import { type Chooser, call, rowFor, type Slots, type Step } from '../script.js';
+import { call, type Slots, type Step, wordAfter } from '../script.js';
 import { CITIES } from '../vocabulary.js';
 import type { Row, Tables } from '../world/tables.js';
 
@@ -56,11 +56,11 @@ export function travelerBookings(draw: Draw, wish: TripWish): TripScene {
   return { start, slots: { booking, second, traveler, city, flight }, row };
 }
 
-/** The booking that the request names, or the traveler's booking to the city that it names. */
-export function* theBooking(slots: Slots, agent: Chooser): Generator<Step, string, string> {
+/** The booking that the request names, or the traveler's booking to the city that it names; empty when there is none. */
+export function* theBooking(slots: Slots): Generator<Step, string, string> {
   if (slots.booking !== undefined) return slots.booking;
-  const list = yield call('find_bookings', { traveler: slots.traveler ?? '' });
-  return rowFor(agent, list, slots.city ?? '');
+  const found = yield call('find_booking', { traveler: slots.traveler ?? '', city: slots.city ?? '' });
+  return wordAfter(found, 'booking') ?? '';
 }
 
 export function bookingRow(start: Tables, id: string | undefined): Row {

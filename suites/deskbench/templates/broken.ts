@@ -20,10 +20,14 @@ export const broken: Template = {
       'the {item} does not work . order {order} .{tell}',
       'my order {order} does not work .{tell}',
       'it came broken . my order is {order} .{tell}',
+      'the {item} of customer {customer} is broken .{tell}',
+      'i am customer {customer} and my {item} does not work .{tell}',
+      'customer {customer} has a problem . the {item} came broken .{tell}',
     ],
     benchmark: [
       'order {order} does not work . it is broken .{tell}',
       'my {item} came broken . it is from order {order} .{tell}',
+      'my {item} is broken . i am customer {customer} .{tell}',
     ],
   },
   scene(draw, branch) {
@@ -49,7 +53,7 @@ export const broken: Template = {
     return [settle(rule, order)];
   },
   *script(slots, agent) {
-    const order: string = yield* theOrder(slots, agent);
+    const order: string = yield* theOrder(slots);
     let seen = agent.slips('skip_read') ? '' : yield call('get_order', { order });
     const write = yield* choose(order, seen, agent);
     if (!agent.slips('forget_write')) {

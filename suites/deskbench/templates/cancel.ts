@@ -7,7 +7,6 @@ import {
   goodbye,
   goodbyeWithAmount,
   hasWord,
-  rowFor,
   type Step,
 } from '../script.js';
 import type { Write } from '../world/domains.js';
@@ -53,6 +52,10 @@ export const cancel: Template = {
       'i am customer {customer} . cancel my {item} please .{tell}',
       'stop my order of the {item} . i am customer {customer} .{tell}',
       'i want to stop order {order} .{tell}',
+      'please stop the {item} . i am customer {customer} .{tell}',
+      'customer {customer} wants to stop the {item} please .{tell}',
+      'i want to cancel my order . it is {order} .{tell}',
+      'cancel order {order} please .{tell}',
     ],
     benchmark: [
       'i am customer {customer} . please stop the {item} .{tell}',
@@ -72,7 +75,7 @@ export const cancel: Template = {
   },
   writes: ({ start, slots }) => [wanted(slots.order ?? '', orderRow(start, slots.order))],
   *script(slots, agent) {
-    const order: string = yield* theOrder(slots, agent);
+    const order: string = yield* theOrder(slots);
     const seen: string = yield* cancelOne(order, agent);
     yield goodbyeWithAmount(agent, slots.tell !== '', amountIn(seen));
   },
@@ -97,9 +100,10 @@ export const cancelTwo: Template = {
   writes: ({ start, slots }) =>
     [slots.item, slots.second].map((item) => wanted(...orderOf(start, slots.customer, item))),
   *script(slots, agent) {
-    const list = yield call('find_orders', { customer: slots.customer ?? '' });
-    yield* cancelOne(rowFor(agent, list, slots.item ?? ''), agent);
-    yield* cancelOne(rowFor(agent, list, slots.second ?? ''), agent);
+    for (const item of [slots.item, slots.second]) {
+      const order: string = yield* theOrder(slots, item);
+      yield* cancelOne(order, agent);
+    }
     yield goodbye;
   },
 };

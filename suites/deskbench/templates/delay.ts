@@ -8,9 +8,10 @@ import {
   goodbyeWithAmount,
   hasWord,
   type Step,
+  wordAfter,
 } from '../script.js';
 import type { Write } from '../world/domains.js';
-import { bookingRow, flightRow, travelerBookings } from './bookings.js';
+import { bookingRow, flightRow, theBooking, travelerBookings } from './bookings.js';
 import { type Template, tellSlot } from './template.js';
 
 type DelayTool = 'issue_voucher' | 'cancel_booking' | 'deny_request';
@@ -32,8 +33,8 @@ function rule(status: unknown): DelayTool {
 }
 
 /** Reads the flight and picks the call; a claim wishes for a voucher. */
-function* weigh(flight: string, agent: Chooser): Generator<Step, DelayTool, string> {
-  if (agent.slips('skip_read')) return 'issue_voucher';
+function* weigh(flight: string | undefined, agent: Chooser): Generator<Step, DelayTool, string> {
+  if (flight === undefined || agent.slips('skip_read')) return 'issue_voucher';
   const seen = yield call('get_flight', { flight });
   const right = rule(Object.values(STATUS).find((status) => hasWord(seen, status)));
   return decide<DelayTool>(agent, right, 'issue_voucher', ['cancel_booking', 'deny_request']);
@@ -51,10 +52,16 @@ export const delay: Template = {
       'i claim for booking {booking} . flight {flight} was not good .{tell}',
       'my flight {flight} had a problem . my booking is {booking} .{tell}',
       'my booking is {booking} . flight {flight} was late .{tell}',
+      'i am traveler {traveler} . i claim for the trip to {city} .{tell}',
+      'the flight to {city} was late . i am traveler {traveler} .{tell}',
+      'booking {booking} had a problem . my flight {flight} was late .{tell}',
+      'i am traveler {traveler} . i had a problem with the trip to {city} .{tell}',
+      'traveler {traveler} had a problem with the trip to {city} .{tell}',
     ],
     benchmark: [
       'my flight {flight} was late . i claim for booking {booking} .{tell}',
       'my booking is {booking} . my flight {flight} had a problem .{tell}',
+      'i am traveler {traveler} . the trip to {city} had a problem .{tell}',
     ],
   },
   scene(draw, branch) {
@@ -69,10 +76,12 @@ export const delay: Template = {
   },
   writes: ({ start, slots }) => [settle(rule(flightRow(start, slots.flight).status), slots.booking ?? '')],
   *script(slots, agent) {
-    const tool: DelayTool = yield* weigh(slots.flight ?? '', agent);
+    const booking: string = yield* theBooking(slots);
+    const flight = slots.flight ?? wordAfter(yield call('get_booking', { booking }), 'flight');
+    const tool: DelayTool = yield* weigh(flight, agent);
     let amount: string | undefined;
     if (!agent.slips('forget_write')) {
-      const write = settle(tool, slots.booking ?? '');
+      const write = settle(tool, booking);
       amount = amountIn(yield call(write.tool, write.args));
     }
     yield goodbyeWithAmount(agent, slots.tell !== '', amount);
@@ -100,7 +109,7 @@ export const delayTwo: Template = {
     return [settle(tool, slots.booking ?? ''), settle(tool, slots.second ?? '')];
   },
   *script(slots, agent) {
-    const tool: DelayTool = yield* weigh(slots.flight ?? '', agent);
+    const tool: DelayTool = yield* weigh(slots.flight, agent);
     for (const booking of [slots.booking ?? '', slots.second ?? '']) {
       const write = settle(tool, booking);
       if (!agent.slips('forget_write')) yield call(write.tool, write.args);

@@ -1,5 +1,5 @@
 /** Lost cards: block the card of each named color, and order a new one where the client wants one. */
-import { call, goodbye, rowFor, type Slots } from '../script.js';
+import { call, goodbye, type Slots, wordAfter } from '../script.js';
 import type { Write } from '../world/domains.js';
 import { cardOf, clientCards, NEW_CARD_SENTENCE } from './accounts.js';
 import type { Template } from './template.js';
@@ -40,14 +40,15 @@ export const lostCard: Template = {
     return slots.renew === '' ? blocks : [...blocks, { tool: 'order_card', args: { card: cards[0] ?? '' } }];
   },
   *script(slots, agent) {
-    const list = yield call('list_cards', { client: slots.client ?? '' });
-    const cards = colorsOf(slots).map((color) => rowFor(agent, list, color));
-    for (const card of cards) {
+    let card = '';
+    for (const color of colorsOf(slots)) {
+      const found = yield call('find_card', { client: slots.client ?? '', color });
+      card = wordAfter(found, 'card') ?? '';
       if (!agent.slips('forget_write')) yield call('block_card', { card });
     }
     // A new card that nobody wanted is the eager mistake here.
     const orders = slots.renew === '' ? agent.slips('eager') : !agent.slips('timid');
-    if (orders) yield call('order_card', { card: cards[0] ?? '' });
+    if (orders) yield call('order_card', { card });
     yield goodbye;
   },
 };

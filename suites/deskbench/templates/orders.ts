@@ -1,6 +1,6 @@
 /** Orders as start states, how an agent finds one, and the retail desk's rules about them. */
 import type { Draw } from '../draw.js';
-import { type Chooser, call, rowFor, type Slots, type Step } from '../script.js';
+import { call, type Slots, type Step, wordAfter } from '../script.js';
 import { CITIES, ITEMS } from '../vocabulary.js';
 import { RETURN_DAYS } from '../world/retail.js';
 import { LIMIT } from '../world/shared.js';
@@ -49,15 +49,11 @@ export function customerOrders(draw: Draw, wish: OrderWish, otherWish?: OrderWis
   return { start: { orders: Object.fromEntries(rows) }, slots: { order, customer, item, second }, row };
 }
 
-/** The order that the request names, or the customer's order of the item that it names. */
-export function* theOrder(
-  slots: Slots,
-  agent: Chooser,
-  item: string | undefined = slots.item,
-): Generator<Step, string, string> {
+/** The order that the request names, or the customer's order of the item that it names; empty when there is none. */
+export function* theOrder(slots: Slots, item: string = slots.item ?? ''): Generator<Step, string, string> {
   if (slots.order !== undefined) return slots.order;
-  const list = yield call('find_orders', { customer: slots.customer ?? '' });
-  return rowFor(agent, list, item ?? '');
+  const found = yield call('find_order', { customer: slots.customer ?? '', item });
+  return wordAfter(found, 'order') ?? '';
 }
 
 /** What a wish for a refund comes to. */

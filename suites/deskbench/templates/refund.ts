@@ -47,7 +47,7 @@ export const refund: Template = {
   },
   writes: ({ start, slots }) => [settle(refundRule(orderRow(start, slots.order)), slots.order ?? '')],
   *script(slots, agent) {
-    const order: string = yield* theOrder(slots, agent);
+    const order: string = yield* theOrder(slots);
     let tool: RefundTool = 'refund_order';
     let seen = '';
     if (!agent.slips('skip_read')) {

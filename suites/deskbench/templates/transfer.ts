@@ -14,6 +14,9 @@ export const transfer: Template = {
       'account {account} must send {amount} .',
       'my account is {account} . i want to transfer {amount} .',
       'please send {amount} . it is in account {account} .',
+      'please move {amount} from account {account} .',
+      'i want to move {amount} out of account {account} .',
+      'my account is {account} . please transfer {amount} .',
     ],
     benchmark: [
       'please move {amount} out of account {account} .',

@@ -16,6 +16,9 @@ export const trip: Template = {
       'i am traveler {traveler} . please stop the trip to {city} .{tell}',
       'i can not travel . stop booking {booking} please .{tell}',
       'please cancel the trip to {city} for traveler {traveler} .{tell}',
+      'i want to cancel my booking {booking} .{tell}',
+      'my booking is {booking} . i can not travel .{tell}',
+      'traveler {traveler} can not travel . please cancel the trip to {city} .{tell}',
     ],
     benchmark: [
       'i am traveler {traveler} . please cancel the trip to {city} .{tell}',
@@ -39,7 +42,7 @@ export const trip: Template = {
     return [{ tool: flexible ? 'cancel_booking' : 'issue_voucher', args: { booking: slots.booking ?? '' } }];
   },
   *script(slots, agent) {
-    const booking: string = yield* theBooking(slots, agent);
+    const booking: string = yield* theBooking(slots);
     let cancels = true;
     let seen = '';
     if (!agent.slips('skip_read')) {

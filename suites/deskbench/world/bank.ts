@@ -1,18 +1,17 @@
 /** The bank desk: cards, payments and accounts of clients; blocking, disputing, transferring. */
 import { denyRequest, LIMIT, limitWords, requestApproval } from './shared.js';
 import { record } from './tables.js';
-import { DeskError, type DeskTool, rowOf } from './tool.js';
+import { DeskError, type DeskTool, findId, rowOf } from './tool.js';
 
 export const bankTools: readonly DeskTool[] = [
   {
-    name: 'list_cards',
-    description: 'List the cards of a client: color and id of each.',
-    parameters: { client: 'client id, e.g. k52' },
+    name: 'find_card',
+    description: "Find a client's card of a color; answers its id.",
+    parameters: { client: 'client id, e.g. k52', color: 'color, one word' },
     writes: false,
     run(tables, args) {
-      const found = Object.entries(tables.cards ?? {}).filter(([, row]) => row.client === args.client);
-      if (found.length === 0) throw new DeskError('no such client .');
-      return found.map(([id, row]) => `${row.color} ${id} .`).join(' ');
+      const id = findId(tables, 'cards', 'card', { client: args.client, color: args.color });
+      return `card ${id} .`;
     },
   },
   {

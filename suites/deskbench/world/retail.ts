@@ -1,7 +1,7 @@
 /** The retail desk: orders of customers; refunds, replacements, cancellations and changes of address. */
 import { denyRequest, LIMIT, limitWords, requestApproval } from './shared.js';
 import { type Row, record } from './tables.js';
-import { DeskError, type DeskTool, rowOf } from './tool.js';
+import { type DeskTool, findId, rowOf } from './tool.js';
 
 /** Days after delivery within which a refund is possible. */
 export const RETURN_DAYS = 30;
@@ -14,14 +14,13 @@ function describe(order: Row): string {
 
 export const retailTools: readonly DeskTool[] = [
   {
-    name: 'find_orders',
-    description: 'List the orders of a customer: item and id of each.',
-    parameters: { customer: 'customer id, e.g. c52' },
+    name: 'find_order',
+    description: "Find a customer's order of an item; answers its id.",
+    parameters: { customer: 'customer id, e.g. c52', item: 'item, one word' },
     writes: false,
     run(tables, args) {
-      const found = Object.entries(tables.orders ?? {}).filter(([, row]) => row.customer === args.customer);
-      if (found.length === 0) throw new DeskError('no such customer .');
-      return found.map(([id, row]) => `${row.item} ${id} .`).join(' ');
+      const id = findId(tables, 'orders', 'order', { customer: args.customer, item: args.item });
+      return `order ${id} .`;
     },
   },
   {

@@ -36,6 +36,20 @@ export function rowOf(tables: Tables, table: string, noun: string, id: string | 
   return row;
 }
 
+/** Id of the first row with these values, or `DeskError('no such order .')`. */
+export function findId(
+  tables: Tables,
+  table: string,
+  noun: string,
+  values: Readonly<Record<string, string | undefined>>,
+): string {
+  const found = Object.entries(tables[table] ?? {}).find(([, row]) =>
+    Object.entries(values).every(([column, value]) => row[column] === value),
+  );
+  if (!found) throw new DeskError(`no such ${noun} .`);
+  return found[0];
+}
+
 /** Checks names and types of arguments; throws `DeskError('bad order .')`, naming the first parameter that is wrong. */
 export function checkArguments(tool: DeskTool, args: JsonObject): ToolArguments {
   const checked: Record<string, string> = {};

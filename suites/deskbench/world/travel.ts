@@ -1,18 +1,17 @@
 /** The travel desk: bookings of travelers on flights; upgrades, moves, cancellations and vouchers. */
 import { denyRequest } from './shared.js';
 import { record } from './tables.js';
-import { DeskError, type DeskTool, rowOf } from './tool.js';
+import { type DeskTool, findId, rowOf } from './tool.js';
 
 export const travelTools: readonly DeskTool[] = [
   {
-    name: 'find_bookings',
-    description: 'List the bookings of a traveler: city and id of each.',
-    parameters: { traveler: 'traveler id, e.g. t14' },
+    name: 'find_booking',
+    description: "Find a traveler's booking to a city; answers its id.",
+    parameters: { traveler: 'traveler id, e.g. t14', city: 'city, one word' },
     writes: false,
     run(tables, args) {
-      const found = Object.entries(tables.bookings ?? {}).filter(([, row]) => row.traveler === args.traveler);
-      if (found.length === 0) throw new DeskError('no such traveler .');
-      return found.map(([id, row]) => `${row.city} ${id} .`).join(' ');
+      const id = findId(tables, 'bookings', 'booking', { traveler: args.traveler, city: args.city });
+      return `booking ${id} .`;
     },
   },
   {
@@ -88,7 +87,7 @@ export const travelTools: readonly DeskTool[] = [
   {
     name: 'move_booking',
     description:
-      'Move a booking to another flight, which the traveler names when asked. Allowed when seats there are free; when they are full use join_waitlist.',
+      'Move a booking to another flight, which the traveler names when asked. Allowed for a flexible fare when seats there are free; when they are full use join_waitlist, for a fixed fare deny_request.',
     parameters: { booking: 'booking id', flight: 'flight id' },
     writes: true,
     run(tables, args) {
