@@ -2,6 +2,8 @@
 import { Command, CommanderError } from 'commander';
 import { Fault, UsageError } from '../core/faults.js';
 import { nearest } from '../core/nearest.js';
+import { asProblem, SetupProblem } from '../infra/setup/problem.mjs';
+import { homeFolder } from '../infra/setup/root.mjs';
 import { EXIT } from './exit.js';
 import { endQuietlyOnClosedPipe, printJson, say } from './output.js';
 import { VERBS, type Verb } from './verbs.js';
@@ -76,14 +78,23 @@ function requireVerb(name: string | undefined): void {
   );
 }
 
-function report(error: unknown, args: readonly string[]): number {
+function report(thrown: unknown, args: readonly string[]): number {
   const json = args.includes('--json');
+  const error = asUsage(thrown);
   if (error instanceof CommanderError) return reportUsage(error, args, json);
   const code = error instanceof UsageError ? EXIT.usage : EXIT.failed;
   if (json) printJson({ error: describe(error), exitCode: code });
   say(`steadfast: ${error instanceof Error ? error.message : String(error)}`);
   if (process.env.STEADFAST_DEBUG && error instanceof Error && error.stack) say(error.stack);
   return code;
+}
+
+/** A disk that is full, read-only or not ours is for the reader to mend, wherever it was met. */
+function asUsage(thrown: unknown): unknown {
+  const problem = asProblem(thrown, homeFolder());
+  if (!(problem instanceof SetupProblem)) return thrown;
+  const { place, expected, found, fix } = problem.parts;
+  return new UsageError(place, expected, found, `${fix[0]!.toUpperCase()}${fix.slice(1)}`);
 }
 
 /** A command line that cannot be read. Help and version also arrive here, with code 0. */

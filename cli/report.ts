@@ -1,6 +1,7 @@
 /** `steadfast report`: the report of a campaign as HTML, Markdown and JSON, from what the ledger holds now. */
 import path from 'node:path';
 import type { Command } from 'commander';
+import { requireRoom } from '../infra/setup/disk.mjs';
 import { withStack } from './context.js';
 import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
@@ -18,15 +19,16 @@ export function registerReport(program: Command): void {
     .action(async (name: string, options: { file?: string; out?: string; json?: boolean }) => {
       const { writeReportFiles } = await import('../activities/report/files.js');
       const file = await readRunFile(options.file);
+      if (options.out !== undefined) requireRoom(path.resolve(options.out), 1, 'the report');
       await withStack(async (context) => {
         const ledger = await context.ledger();
         const row = await resolveCampaign(ledger, name);
-        const frozen = (row.config as { prices?: typeof file.prices | null }).prices;
         const files = await writeReportFiles(
           {
             ledger,
             artifacts: await context.artifacts(),
-            prices: file.prices ?? frozen ?? null,
+            // Without a run file the report finds those of the campaign's configuration, or of its pipeline's.
+            ...(file.prices ? { prices: file.prices } : {}),
             reports: path.resolve(options.out ?? path.join(context.info.home, 'reports')),
           },
           row.id,

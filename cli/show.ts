@@ -40,15 +40,16 @@ export function registerShow(program: Command): void {
 
 async function unknownKey(ledger: LedgerReads & Ledger, key: string): Promise<never> {
   const campaign = key.split(' · ')[0]!.replace(/\/step-\d+$/, '');
-  const known = (await ledger.campaign(campaign))
-    ? (await ledger.attempts(campaign)).map((row) => row.key)
-    : [];
+  const planned = (await ledger.campaign(campaign)) !== undefined;
+  const known = planned ? (await ledger.attempts(campaign)).map((row) => row.key) : [];
   const near = nearestFew(key, known, 3);
   throw new UsageError(
     'attempt key',
     'a key of the ledger',
     `"${key}"`,
-    near.length > 0 ? `Nearest: ${near.join('; ')}` : 'List keys with: steadfast episodes',
+    near.length > 0
+      ? `Nearest: ${near.join('; ')}`
+      : `List keys with: steadfast episodes${planned ? ` ${campaign}` : ''}`,
   );
 }
 

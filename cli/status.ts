@@ -1,12 +1,15 @@
-/** `steadfast status`: where campaigns stand, from the ledger. */
+/** `steadfast status`: where campaigns stand, from the ledger; what they wait for, from Temporal. */
 import type { Command } from 'commander';
-import { withStack } from './context.js';
+import pc from 'picocolors';
+import { type StackContext, withStack } from './context.js';
 import { onInterrupt } from './interrupts.js';
-import { print, printJson } from './output.js';
+import { print, printJson, say } from './output.js';
 import { resolveCampaign } from './run/find.js';
+import { causeOf, pipelineLine, stageOf } from './run/pipeline-line.js';
 import { progressLine } from './run/progress.js';
 import { snapshot } from './run/snapshot.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
+import { type Trouble, troublesOf, troubleText } from './run/troubles.js';
 import { watch } from './run/watch.js';
 
 interface StatusOptions {
@@ -22,38 +25,87 @@ export function registerStatus(program: Command): void {
     .option('--watch', 'until it ends; Ctrl-C stops watching only')
     .option('--json', 'print as JSON')
     .addHelpText('after', '\nExamples:\n  $ steadfast status\n  $ steadfast status train/run-1 --watch\n')
-    .action(async (name: string | undefined, options: StatusOptions) => {
-      await withStack(async (context) => {
-        const ledger = await context.ledger();
-        if (name === undefined) {
-          const all = await ledger.campaigns();
-          const found = await Promise.all(
-            all.filter(({ kind }) => kind !== 'pipeline').map(({ id }) => snapshot(ledger, id)),
-          );
-          const campaigns = found.flatMap((one) => one?.campaigns ?? []);
-          if (options.json) printJson(campaigns);
-          else print(campaigns.length === 0 ? 'no campaigns yet' : campaigns.map(progressLine).join('\n'));
-          return;
-        }
-        const { id } = await resolveCampaign(ledger, name);
-        if (options.watch) {
-          const controller = new AbortController();
-          const restore = onInterrupt(
-            () => controller.abort(),
-            () => process.exit(),
-          );
-          const row = await watch(context, id, {
-            signal: controller.signal,
-            show: true,
-            throughPauses: true,
-          });
-          restore();
-          if (row) process.exitCode = exitCodeOf(row);
-          return;
-        }
-        const seen = (await snapshot(ledger, id))!;
-        if (options.json) printJson({ id, state: seen.row.state, campaigns: seen.campaigns });
-        else print([...seen.campaigns.map(progressLine), `Temporal: ${workflowUrl(context, id)}`].join('\n'));
-      });
-    });
+    .action((name: string | undefined, options: StatusOptions) =>
+      withStack((context) =>
+        name === undefined ? everything(context, options) : one(context, name, options),
+      ),
+    );
 }
+
+/** Pipelines with their stages, then the rest; the newest first. */
+async function everything(context: StackContext, options: StatusOptions): Promise<void> {
+  const ledger = await context.ledger();
+  const rows = await ledger.campaigns();
+  const pipelines = new Set(rows.filter(({ kind }) => kind === 'pipeline').map(({ id }) => id));
+  const first = rows.filter(({ parent }) => parent === null || !pipelines.has(parent));
+  const seen = (await Promise.all(first.map(({ id }) => snapshot(ledger, id)))).filter(
+    (one) => one !== undefined,
+  );
+  const troubles = await troublesNow(
+    context,
+    seen.filter(({ row }) => row.state === 'running').flatMap(idsOf),
+  );
+  if (options.json) printJson({ campaigns: seen.flatMap(documentsOf), troubles });
+  else {
+    const lines = [...seen.flatMap(linesOf), ...troubles.map(warning)];
+    print(lines.length === 0 ? 'no campaigns yet' : lines.join('\n'));
+  }
+}
+
+async function one(context: StackContext, name: string, options: StatusOptions): Promise<void> {
+  const ledger = await context.ledger();
+  const { id } = await resolveCampaign(ledger, name);
+  if (options.watch) return follow(context, id, options);
+  const seen = (await snapshot(ledger, id))!;
+  const troubles = seen.row.state === 'running' ? await troublesNow(context, idsOf(seen)) : [];
+  if (options.json) printJson({ ...documentsOf(seen)[0], campaigns: seen.campaigns, troubles });
+  else {
+    print([...linesOf(seen), ...troubles.map(warning), `Temporal: ${workflowUrl(context, id)}`].join('\n'));
+  }
+}
+
+async function follow(context: StackContext, id: string, { json }: StatusOptions): Promise<void> {
+  const controller = new AbortController();
+  const restore = onInterrupt(
+    () => controller.abort(),
+    () => process.exit(),
+  );
+  const row = await watch(context, id, { signal: controller.signal, show: true, throughPauses: true });
+  restore();
+  if (row) process.exitCode = exitCodeOf(row);
+  if (json) {
+    const now = row ?? (await (await context.ledger()).campaign(id))!;
+    printJson({ id, kind: now.kind, state: now.state, cause: causeOf(now), result: now.result });
+  }
+}
+
+type Seen = NonNullable<Awaited<ReturnType<typeof snapshot>>>;
+
+const idsOf = ({ row, campaigns }: Seen): string[] => [
+  ...new Set([row.id, ...campaigns.map((campaign) => campaign.id)]),
+];
+
+function linesOf(seen: Seen): string[] {
+  const stages = seen.campaigns.map(progressLine);
+  return seen.row.kind === 'pipeline' ? [pipelineLine(seen), ...stages.map((line) => `  ${line}`)] : stages;
+}
+
+/** The campaign itself first; a pipeline has no counts of its own, so it says its stage. */
+function documentsOf(seen: Seen): object[] {
+  const { id, kind, state } = seen.row;
+  if (kind !== 'pipeline') return [...seen.campaigns];
+  return [{ id, kind, state, cause: causeOf(seen.row), stage: stageOf(seen) ?? null }, ...seen.campaigns];
+}
+
+/** The ledger answers whatever else is down, so a Temporal that does not is one line, not the end. */
+async function troublesNow(context: StackContext, ids: readonly string[]): Promise<readonly Trouble[]> {
+  if (ids.length === 0) return [];
+  try {
+    return await troublesOf(await context.temporal(), ids);
+  } catch (error) {
+    say(pc.yellow(`! Temporal does not answer: ${error instanceof Error ? error.message : String(error)}`));
+    return [];
+  }
+}
+
+const warning = (trouble: Trouble): string => pc.yellow(`! ${troubleText(trouble)}`);

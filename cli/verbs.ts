@@ -127,6 +127,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./report.js')).registerReport,
   },
   {
+    name: 'compare',
+    summary: 'two evaluations, paired by task',
+    group: LOOK,
+    load: async () => (await import('./compare.js')).registerCompare,
+  },
+  {
     name: 'verify',
     summary: 'check the invariants of the ledger',
     group: LOOK,

@@ -15,12 +15,39 @@ export async function resolveCampaign(ledger: Ledger & LedgerReads, name: string
     if (pipeline) return (await ledger.campaign(pipeline))!;
     throw new UsageError('campaign', 'one campaign', `"${name}" names ${matching.join(', ')}`);
   }
-  const near = nearestFew(name, ids, 3);
+  throw unknownCampaign(name, ids);
+}
+
+/** The same for verbs that take evaluations only: `demo-base` is `eval/demo-base`, whatever else has that name. */
+export async function resolveEvaluation(ledger: Ledger & LedgerReads, name: string): Promise<CampaignRow> {
+  const known = (await ledger.campaign(name)) ?? (await ledger.campaign(`eval/${name}`));
+  if (known?.kind === 'eval') return known;
+  const ids = (await ledger.campaigns({ kind: 'eval', limit: 1_000 })).map(({ id }) => id);
+  if (!known) throw unknownCampaign(name, ids, 'a known evaluation');
+  const near = ids.filter((id) => id.startsWith(`eval/${name.slice(name.indexOf('/') + 1)}`));
   const hint = near.length > 0 ? near : ids.slice(0, 5);
   throw new UsageError(
+    'evaluation',
+    'an evaluation, e.g. eval/demo-final',
+    `${known.id}, a ${known.kind} campaign`,
+    hint.length > 0 ? `Known: ${hint.join(', ')}` : 'The ledger has no evaluation yet.',
+  );
+}
+
+/** Full ids and bare names are compared: either may have been mistyped. */
+function unknownCampaign(name: string, ids: readonly string[], expected = 'a known campaign'): UsageError {
+  const byName = ids.map((id) => (name.includes('/') ? id : id.slice(id.indexOf('/') + 1)));
+  const words = new Set(nearestFew(name, new Set(byName), 3));
+  const near = ids.filter((_, index) => words.has(byName[index]!));
+  const hint = near.length > 0 ? near.slice(0, 5) : ids.slice(0, 5);
+  return new UsageError(
     'campaign',
-    'a known campaign',
+    expected,
     `"${name}"`,
-    hint.length > 0 ? `Known: ${hint.join(', ')}` : 'The ledger has none yet.',
+    near.length > 0
+      ? `Did you mean ${hint.join(', ')}?`
+      : hint.length > 0
+        ? `Known: ${hint.join(', ')}`
+        : 'The ledger has none yet.',
   );
 }

@@ -61,7 +61,7 @@ export function durationText(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-function stateText(state: CampaignSnapshot['state']): string {
+export function stateText(state: CampaignSnapshot['state']): string {
   const padded = state.padEnd(7);
   if (state === 'done') return pc.green(padded);
   if (state === 'failed') return pc.red(padded);

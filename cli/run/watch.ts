@@ -1,14 +1,19 @@
 /** Watching a campaign until it ends, is paused, or the person has seen enough. Watching changes nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { logUpdateStderr } from 'log-update';
+import pc from 'picocolors';
 import { Fault } from '../../core/faults.js';
 import type { CampaignRow } from '../../core/ledger.js';
+import { readState } from '../../infra/stack/info.js';
 import type { StackContext } from '../context.js';
 import { say } from '../output.js';
 import { progressLine } from './progress.js';
 import { snapshot } from './snapshot.js';
+import { type Trouble, troublesOf, troubleText } from './troubles.js';
 
 const POLL_MS = 1_000;
+/** Nothing has ended for so long: ask Temporal what is being tried again. */
+const STALLED_MS = 6_000;
 /** Without a terminal: a line at most this often, and whenever a state changes. */
 const PLAIN_EVERY_MS = 10_000;
 
@@ -28,17 +33,25 @@ export async function watch(
 ): Promise<CampaignRow | undefined> {
   const ledger = await context.ledger();
   const painter = show ? (process.stderr.isTTY ? terminalPainter() : plainPainter()) : undefined;
+  const stall = new Stall();
   try {
     while (!signal.aborted) {
       const seen = await patiently(() => snapshot(ledger, id));
-      if (seen) {
-        painter?.paint(
-          seen.campaigns.map((campaign) => ({
+      if (!seen) refuseStopped(context);
+      else {
+        const troubles = stall.lasts(seen) ? await troublesIfKnown(context, [id, ...idsOf(seen)]) : [];
+        painter?.paint([
+          ...seen.campaigns.map((campaign) => ({
             id: campaign.id,
             state: campaign.state,
             line: progressLine(campaign),
           })),
-        );
+          ...troubles.map((trouble) => ({
+            id: `${trouble.activity} ${trouble.message}`,
+            state: 'running',
+            line: pc.yellow(`! ${troubleText(trouble)}`),
+          })),
+        ]);
         const stuck = seen.campaigns.find((campaign) => campaign.state === 'paused');
         if (seen.row.state !== 'running' && !(seen.row.state === 'paused' && throughPauses)) return seen.row;
         if (stuck && !throughPauses) return { ...seen.row, state: 'paused', result: { cause: stuck.cause } };
@@ -58,6 +71,40 @@ async function patiently<T>(read: () => Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (error instanceof Fault && error.kind === 'ledger' && error.retry) return undefined;
     throw error;
+  }
+}
+
+/** The stack that was to run the campaign has been stopped by somebody else: nothing would ever change. */
+function refuseStopped({ info }: StackContext): void {
+  // Without processes it is not a local stack, and its silence is the network's.
+  if (info.processes.length === 0 || readState(info.home)) return;
+  throw new Error('the local stack was stopped while this was watched; run the same command again to go on');
+}
+
+type Seen = NonNullable<Awaited<ReturnType<typeof snapshot>>>;
+
+const idsOf = ({ campaigns }: Seen): string[] => campaigns.map((campaign) => campaign.id);
+
+/** Tells when nothing has ended for a while. */
+class Stall {
+  #counts = '';
+  #since = Date.now();
+
+  lasts({ campaigns }: Seen): boolean {
+    const counts = JSON.stringify(campaigns.map(({ id, state, counts: each }) => [id, state, each]));
+    if (counts !== this.#counts) this.#since = Date.now();
+    this.#counts = counts;
+    return Date.now() - this.#since > STALLED_MS;
+  }
+}
+
+/** What a run that stands still waits for; nothing while Temporal is the one that does not answer. */
+async function troublesIfKnown(context: StackContext, ids: readonly string[]): Promise<readonly Trouble[]> {
+  try {
+    return await troublesOf(await context.temporal(), ids);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ activity: 'Temporal', count: 1, attempt: 1, message }];
   }
 }
 

@@ -1,0 +1,57 @@
+/**
+ * What is being tried again right now, and why. An activity that meets a full disk or a lost service is retried by
+ * Temporal and writes nothing to the ledger meanwhile: only Temporal can say what a run that stands still waits for.
+ */
+import type { Client } from '@temporalio/client';
+
+/** Activities of one type that wait for the same reason. */
+export interface Trouble {
+  readonly activity: string;
+  readonly count: number;
+  /** Executions so far, the most of them. */
+  readonly attempt: number;
+  /** Of the last failed execution, one of them. */
+  readonly message: string;
+}
+
+/** The first failures of an activity may be a hiccup: a worker that was ended, a database that restarts. */
+const HICCUPS = 1;
+/** Workflows looked at: a pipeline has at most a handful open, an evaluation four shards. */
+const MOST_WORKFLOWS = 12;
+
+/** Of the workflows of these campaigns, children included. Throws when Temporal does not answer. */
+export async function troublesOf(client: Client, campaigns: readonly string[]): Promise<readonly Trouble[]> {
+  const found = new Map<string, Trouble>();
+  for (const workflowId of await openWorkflows(client, campaigns)) {
+    const { raw } = await client.workflow.getHandle(workflowId).describe();
+    for (const { activityType, attempt, lastFailure } of raw.pendingActivities ?? []) {
+      const activity = activityType?.name ?? 'activity';
+      const tries = attempt ?? 1;
+      if (!lastFailure?.message || tries <= HICCUPS) continue;
+      // Messages name single files and keys; what failed of a kind is one line.
+      const reason = lastFailure.applicationFailureInfo?.type ?? lastFailure.message;
+      const key = `${activity}: ${reason}`;
+      const before = found.get(key);
+      found.set(key, {
+        activity,
+        count: (before?.count ?? 0) + 1,
+        attempt: Math.max(before?.attempt ?? 0, tries),
+        message: before?.message ?? lastFailure.message.split('\n')[0]!,
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+export function troubleText({ activity, count, attempt, message }: Trouble): string {
+  return `${count} × ${activity} tried again (${attempt} times so far): ${message}`;
+}
+
+async function openWorkflows(client: Client, campaigns: readonly string[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const { workflowId } of client.workflow.list({ query: 'ExecutionStatus = "Running"' })) {
+    if (campaigns.some((id) => workflowId === id || workflowId.startsWith(`${id}/`))) ids.push(workflowId);
+    if (ids.length >= MOST_WORKFLOWS) break;
+  }
+  return ids;
+}
