@@ -6,6 +6,7 @@ import { UsageError } from '../core/faults.js';
 import type { StackContext } from './context.js';
 import { withStack } from './context.js';
 import { printJson, say } from './output.js';
+import { extendRun } from './run/extend.js';
 import { resolveCampaign } from './run/find.js';
 import { integer, LIMITS } from './run/options.js';
 
@@ -41,7 +42,12 @@ export function registerExtend(program: Command): void {
   control(program, 'extend', 'Raise the number of steps of a training run.')
     .requiredOption('--steps <n>', 'steps in all', integer(1, LIMITS.steps))
     .action((name: string, options: ControlOptions & { steps: number }) =>
-      send(name, 'extend', options.steps, options, `now has ${options.steps} steps`),
+      withStack(async (context) => {
+        const row = await resolveCampaign(await context.ledger(), name);
+        const state = await extendRun(context, row, options.steps);
+        if (options.json) printJson({ id: row.id, state });
+        say(`${row.id} now has ${state} steps.`);
+      }),
     );
 }
 

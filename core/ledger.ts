@@ -185,6 +185,8 @@ export interface Ledger {
   ): Promise<{ readonly status: 'created' | 'known'; readonly row: CampaignRow }>;
   campaign(id: string): Promise<CampaignRow | undefined>;
   setCampaignState(id: string, state: CampaignState, result?: unknown): Promise<void>;
+  /** Adds the note's members to the result and keeps the others, in one statement; the state stays unless it is given. */
+  noteOnCampaign(id: string, note: Readonly<Record<string, unknown>>, state?: CampaignState): Promise<void>;
 
   /** Inserts what is not there yet; returns how many were new. At most 10,000 rows a call. */
   planAttempts(campaign: string, attempts: readonly PlannedAttempt[]): Promise<number>;

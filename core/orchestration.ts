@@ -2,8 +2,9 @@
  * What workflows and activities say to each other: small, plain, JSON. Payload budgets are in `temporal.config.ts`.
  * Tasks are named by their index in the campaign's frozen list; keys, ids and settings are looked up by the activity.
  */
-import type { CampaignState, GroupState } from './ledger.js';
+
 import type { StepShape } from './campaign.js';
+import type { CampaignState } from './ledger.js';
 
 /** What a workflow needs to know of its campaign. */
 export interface CampaignPlan {
@@ -41,13 +42,11 @@ export interface ShardPlan {
   readonly firstTry: number;
 }
 
-/** A group of an earlier execution of the same step; rewards[member], null where the member was exhausted or never ran. */
-export interface PriorGroup {
-  readonly round: number;
-  readonly group: number;
-  readonly task: number;
-  readonly rewards: readonly (number | null)[];
-}
+/**
+ * A group of an earlier execution of the same step: its round and rewards[member], null where the member was
+ * exhausted or never ran. Its task is the candidate of the same position.
+ */
+export type PriorGroup = readonly [round: number, rewards: readonly (number | null)[]];
 
 export interface StepStart {
   /** `done`: nothing to do. `sampled`: the batch is built. `sampling`: members are to be run. */
@@ -55,12 +54,15 @@ export interface StepStart {
   readonly batchDigest: string | null;
   /** Task indexes in the run's endless order from this step's cursor on, distinct, at most `maxGroups`. */
   readonly candidates: readonly number[];
-  readonly prior: readonly PriorGroup[];
+  /** By group number; null for a group that was never planned. */
+  readonly prior: readonly (PriorGroup | null)[];
   readonly firstTry: number;
 }
 
 export interface TrainPlan extends CampaignPlan {
+  /** In all, extensions included. */
   readonly steps: number;
+  readonly configuredSteps: number;
   readonly shape: StepShape;
   readonly saveEvery: number;
   readonly validateEvery: number;
@@ -76,15 +78,6 @@ export interface PlannedGroup {
   readonly members: readonly number[];
 }
 
-export interface EndedGroup {
-  readonly round: number;
-  readonly group: number;
-  readonly task: number;
-  readonly state: GroupState;
-  /** rewards[member]; null where the member was exhausted. */
-  readonly rewards: readonly (number | null)[];
-}
-
 /** Wall time of each stage of a step, seconds. */
 export interface StageSeconds {
   /** Refill rounds included. */
@@ -96,5 +89,12 @@ export interface StageSeconds {
   readonly checkpoint: number;
 }
 
-export const PIPELINE_STAGES = ['probe', 'select', 'evaluate-base', 'train', 'evaluate-final', 'report'] as const;
+export const PIPELINE_STAGES = [
+  'probe',
+  'select',
+  'evaluate-base',
+  'train',
+  'evaluate-final',
+  'report',
+] as const;
 export type PipelineStage = (typeof PIPELINE_STAGES)[number];

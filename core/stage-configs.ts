@@ -24,12 +24,13 @@ export function nameOf(id: string): string {
   return id.slice(id.indexOf('/') + 1);
 }
 
-/** Configuration of one stage. `pool` is what selection kept, needed by `train` only. */
+/** Configuration of one stage. `pool` and `heldOut` are what selection kept, needed by `train` only. */
 export function stageConfig(
   pipelineId: string,
   stage: CampaignStage,
   config: PipelineConfig,
   pool: readonly string[],
+  heldOut: readonly string[] = [],
 ): AttemptsConfig | TrainConfig {
   const { suite, suiteDigest, seed, sampling, limits, maxTries } = config;
   const common = { suite, suiteDigest, seed, sampling, limits, maxTries };
@@ -52,7 +53,13 @@ export function stageConfig(
     case 'evaluate-base':
       return attempts('eval', config.benchmark, base);
     case 'train':
-      return { kind: 'train', ...common, ...config.train, tasks: pool };
+      return {
+        kind: 'train',
+        ...common,
+        ...config.train,
+        tasks: pool,
+        validation: { ...config.train.validation, tasks: heldOut },
+      };
     case 'evaluate-final':
       return attempts('eval', config.benchmark, {
         kind: 'trainer',
@@ -84,4 +91,10 @@ export function validationConfig(
       exhaustedAsFailed: false,
     },
   };
+}
+
+/** Steps that a run makes in all: as configured, or as extended since. `result` is that of its row. */
+export function stepsInAll(config: Pick<TrainConfig, 'steps'>, result: unknown): number {
+  const { extendedTo } = (result ?? {}) as { extendedTo?: number };
+  return Math.max(config.steps, extendedTo ?? 0);
 }

@@ -25,19 +25,22 @@ export interface ShardResult {
 export async function attemptShard(input: ShardInput): Promise<ShardResult> {
   const control = new Control(input.control);
   const { campaign, from, to } = input;
-  let weightVersion = input.servedByTrainer ? (await trainers.serveModel(campaign)).weightVersion : undefined;
-  const restorePolicy = singleFlight(async () => {
-    if (input.servedByTrainer) weightVersion = (await trainers.serveModel(campaign)).weightVersion;
-  });
-
   const plan = await campaigns.planShard(campaign, from, to);
   const todo = shardPositions(plan.missing, from);
   let clean = to - from - plan.missingCount;
   let exhausted = 0;
+  if (todo.length === 0) return { clean, exhausted };
+
+  let weightVersion: string | undefined;
+  const restorePolicy = singleFlight(async () => {
+    if (input.servedByTrainer) weightVersion = (await trainers.serveModel(campaign)).weightVersion;
+  });
   let position = 0;
   const next = () => (control.stopping ? undefined : todo[position++]);
-  await control.run(() =>
-    inLanes(input.lanes, next, async (ordinal) => {
+  await control.unlessStopped(async () => {
+    await control.clear();
+    await restorePolicy();
+    await inLanes(input.lanes, next, async (ordinal) => {
       await control.clear();
       if (control.stopping) return;
       const summary = await settleAttempt(
@@ -51,7 +54,7 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
       );
       if (summary.outcome === 'system_error') exhausted++;
       else clean++;
-    }),
-  );
+    });
+  });
   return { clean, exhausted };
 }

@@ -5,7 +5,6 @@
 import {
   CancellationScope,
   ChildWorkflowCancellationType,
-  isCancellation,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -14,7 +13,7 @@ import type { CampaignState } from '../core/ledger.js';
 import { shardRanges } from '../core/shards.js';
 import { PARALLEL_SHARDS, SHARD_SIZE } from '../temporal.config.js';
 import { attemptShard } from './attempt-shard.js';
-import { Control } from './control.js';
+import { Control, type ControlState } from './control.js';
 import { recordingFailure } from './failure.js';
 import { inLanes } from './lanes.js';
 import { campaigns, episodes } from './proxies.js';
@@ -23,6 +22,8 @@ export interface CampaignInput {
   readonly campaign: string;
   /** Episodes in flight. Changes speed, never results. */
   readonly lanes: number;
+  /** Of the workflow that started this one, where there is one. */
+  readonly control?: ControlState;
 }
 
 export interface CampaignResult {
@@ -31,52 +32,47 @@ export interface CampaignResult {
   readonly exhausted: number;
 }
 
-async function runAttempts(input: CampaignInput): Promise<CampaignResult> {
-  const control = new Control();
-  const plan = await campaigns.openCampaign(input.campaign);
-  if (plan.servedByTrainer) await episodes.proveParity(input.campaign);
+async function runAttempts({ campaign, lanes, control: initial }: CampaignInput): Promise<CampaignResult> {
+  const control = new Control(initial, (paused) =>
+    campaigns.setState(campaign, paused ? 'paused' : 'running', null),
+  );
+  const plan = await campaigns.openCampaign(campaign);
+  await control.announce();
   const ranges = shardRanges(plan.taskCount * plan.repeat, SHARD_SIZE);
   const parallel = Math.min(PARALLEL_SHARDS, ranges.length);
-  const lanes = Math.max(1, Math.floor(input.lanes / Math.max(1, parallel)));
+  const lanesOfShard = Math.max(1, Math.floor(lanes / Math.max(1, parallel)));
   let clean = 0;
   let exhausted = 0;
   let shard = 0;
-  try {
-    await control.run(() =>
-      inLanes(
-        parallel,
-        () => (control.stopping || shard >= ranges.length ? undefined : shard++),
-        async (index) => {
-          await control.clear();
-          if (control.stopping) return;
-          const [from, to] = ranges[index]!;
-          const child = await startChild(attemptShard, {
+  await control.unlessStopped(async () => {
+    if (plan.servedByTrainer) await episodes.proveParity(campaign);
+    await inLanes(
+      parallel,
+      () => (control.stopping || shard >= ranges.length ? undefined : shard++),
+      async (index) => {
+        await control.clear();
+        if (control.stopping) return;
+        const [from, to] = ranges[index]!;
+        const { repeat, maxTries, servedByTrainer } = plan;
+        const result = await control.follow((state) =>
+          startChild(attemptShard, {
             workflowId: shardId(workflowInfo().workflowId, index),
             args: [
-              {
-                campaign: input.campaign,
-                from,
-                to,
-                repeat: plan.repeat,
-                maxTries: plan.maxTries,
-                lanes,
-                servedByTrainer: plan.servedByTrainer,
-                control: control.state,
-              },
+              { campaign, from, to, repeat, maxTries, lanes: lanesOfShard, servedByTrainer, control: state },
             ],
             cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-          });
-          const result = await control.follow(child, child.result());
-          clean += result.clean;
-          exhausted += result.exhausted;
-        },
-      ),
+          }),
+        );
+        clean += result.clean;
+        exhausted += result.exhausted;
+      },
     );
-  } catch (error) {
-    if (!(isCancellation(error) && control.stopping)) throw error;
-  }
-  const state: CampaignState = control.stopping ? 'stopped' : 'done';
-  await CancellationScope.nonCancellable(() => campaigns.closeCampaign(input.campaign, state, null));
+  });
+  await control.close();
+  // A stop that came when the last attempt had ended stopped nothing.
+  const ended = clean + exhausted === plan.taskCount * plan.repeat;
+  const state: CampaignState = ended ? 'done' : 'stopped';
+  await CancellationScope.nonCancellable(() => campaigns.closeCampaign(campaign, state, null));
   return { state, clean, exhausted };
 }
 

@@ -4,11 +4,14 @@
  */
 import {
   ApplicationFailure,
+  allHandlersFinished,
   CancellationScope,
   condition,
   defineQuery,
   defineSignal,
   defineUpdate,
+  isCancellation,
+  log,
   setHandler,
 } from '@temporalio/workflow';
 
@@ -24,35 +27,43 @@ export const stopUpdate = defineUpdate<ControlState, ['after-step' | 'now']>('st
 export const controlSignal = defineSignal<[ControlState]>('control');
 export const controlQuery = defineQuery<ControlState>('control-state');
 
-interface Child {
+interface Child<R> {
   signal(definition: typeof controlSignal, state: ControlState): Promise<void>;
+  result(): Promise<R>;
 }
+
+/** Writes down that the campaign is paused, or goes on. For workflows that have a row of their own in the ledger. */
+export type RecordPause = (paused: boolean) => Promise<unknown>;
 
 /** The control state of one workflow. Construct it first thing, so that no update is missed. */
 export class Control {
   #paused = false;
+  #recorded = false;
   #stop: ControlState['stop'] = 'no';
-  readonly #children = new Set<Child>();
+  #ending = false;
+  #recording: Promise<void> | undefined;
+  readonly #record: RecordPause | undefined;
+  readonly #children = new Set<Child<unknown>>();
   readonly #scope = new CancellationScope({ cancellable: true });
 
-  constructor(initial?: ControlState) {
+  constructor(initial?: ControlState, record?: RecordPause) {
+    this.#record = record;
     if (initial) this.#set(initial);
     setHandler(controlQuery, () => this.state);
     setHandler(controlSignal, async (state) => {
-      await this.#apply(state);
+      if (!this.#ending) await this.#apply(state);
     });
     setHandler(pauseUpdate, () => this.#apply({ ...this.state, paused: true }), {
-      validator: () => this.#refuseWhenStopping('pause'),
+      validator: () => this.refuseWhenEnding('pause'),
     });
     setHandler(unpauseUpdate, () => this.#apply({ ...this.state, paused: false }), {
-      validator: () => this.#refuseWhenStopping('unpause'),
+      validator: () => this.refuseWhenEnding('unpause'),
     });
-    setHandler(stopUpdate, (mode) => this.#apply({ paused: false, stop: mode }), {
+    setHandler(stopUpdate, (mode) => this.#apply({ paused: false, stop: this.stoppingNow ? 'now' : mode }), {
       validator: (mode) => {
+        if (this.#ending) throw refusal('stop', 'the run is ending');
         if (mode !== 'now' && mode !== 'after-step') {
-          throw ApplicationFailure.nonRetryable(
-            `stop: expected "now" or "after-step", found "${String(mode)}"`,
-          );
+          throw refusal('stop', `expected "now" or "after-step", found ${JSON.stringify(mode)}`);
         }
       },
     });
@@ -75,30 +86,77 @@ export class Control {
     return this.#scope.run(body);
   }
 
+  /** As `run`, but undefined when `stop now` has ended it. */
+  async unlessStopped<T>(body: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.run(body);
+    } catch (error) {
+      if (isCancellation(error) && this.stoppingNow) return undefined;
+      throw error;
+    }
+  }
+
   /** Waits until there is leave to start something new. */
   async clear(): Promise<void> {
     if (this.#paused) await condition(() => !this.#paused || this.stopping);
   }
 
   /** Paused from inside, e.g. because a step failed; a person unpauses it. */
-  pauseSelf(): void {
+  async pauseSelf(): Promise<void> {
     this.#paused = true;
+    await this.announce();
   }
 
-  /** Hands control changes on to `child` while `result` is pending. */
-  async follow<T>(child: Child, result: Promise<T>): Promise<T> {
+  /** Brings the recorded state up to date, e.g. where a workflow begins paused. */
+  announce(): Promise<void> {
+    this.#recording ??= this.#recordChanges().finally(() => {
+      this.#recording = undefined;
+    });
+    return this.#recording;
+  }
+
+  /**
+   * Starts a child and waits for its result; control changes are handed on to it while it runs. `start` gives it
+   * today's state; what changed until it had started is told it then.
+   */
+  async follow<R>(start: (state: ControlState) => Promise<Child<R>>): Promise<R> {
+    const told = this.state;
+    const child = await start(told);
     this.#children.add(child);
     try {
-      return await result;
+      const { paused, stop } = this.state;
+      if (paused !== told.paused || stop !== told.stop) await this.#tell(child);
+      return await child.result();
     } finally {
       this.#children.delete(child);
     }
   }
 
+  /** Refuses every change from now on, and waits for those that were taken: nothing is written after the end. */
+  async close(): Promise<void> {
+    this.#ending = true;
+    await condition(allHandlersFinished);
+  }
+
+  /** For validators: a run that ends cannot take changes. */
+  refuseWhenEnding(what: string): void {
+    if (this.#ending) throw refusal(what, 'the run is ending');
+    if (this.stopping) throw refusal(what, 'the run is stopping already');
+  }
+
   async #apply(next: ControlState): Promise<ControlState> {
     this.#set(next);
-    await Promise.all([...this.#children].map((child) => child.signal(controlSignal, this.state)));
+    await Promise.all([...[...this.#children].map((child) => this.#tell(child)), this.announce()]);
     return this.state;
+  }
+
+  /** A child that has closed meanwhile cannot be told, and need not be: its result is on its way. */
+  async #tell(child: Child<unknown>): Promise<void> {
+    try {
+      await child.signal(controlSignal, this.state);
+    } catch (error) {
+      log.info('a child ended before it could be told of a change', { error });
+    }
   }
 
   #set(next: ControlState): void {
@@ -107,7 +165,16 @@ export class Control {
     if (this.#stop === 'now') this.#scope.cancel();
   }
 
-  #refuseWhenStopping(what: string): void {
-    if (this.stopping) throw ApplicationFailure.nonRetryable(`${what}: the run is stopping already`);
+  /** One write at a time, so that the last one is the newest. */
+  async #recordChanges(): Promise<void> {
+    while (this.#record && this.#recorded !== this.#paused) {
+      const paused = this.#paused;
+      await this.#record(paused);
+      this.#recorded = paused;
+    }
   }
+}
+
+function refusal(what: string, why: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`${what}: ${why}`);
 }

@@ -14,6 +14,9 @@ import { causeOf } from './failure.js';
 import { inLanes } from './lanes.js';
 import { campaigns, trainers } from './proxies.js';
 
+/** Keeps a payload within its budget: a group of 8 takes about 70 bytes. */
+const GROUPS_A_CALL = 32;
+
 export interface StepInput {
   readonly run: string;
   readonly step: number;
@@ -38,7 +41,7 @@ export async function grpoStep(input: StepInput): Promise<StepResult> {
   } catch (error) {
     const stopped = isCancellation(error);
     const cause = stopped ? 'stopped by request' : causeOf(error);
-    await CancellationScope.nonCancellable(() => campaigns.failStep(run, step, cause, []));
+    await CancellationScope.nonCancellable(() => campaigns.failStep(run, step, cause));
     return { state: stopped ? 'stopped' : 'failed', cause };
   }
 }
@@ -54,13 +57,12 @@ async function runStep(input: StepInput, control: Control): Promise<StepResult> 
     const groups = stepGroups(input, start);
     await sampleGroups(input, control, groups, start.firstTry);
     const end = groups.end();
-    const rows = groups.rows().map(({ taskId, ...row }) => ({ ...row, task: Number(taskId) }));
     if (end.state === 'failed') {
-      await campaigns.failStep(run, step, end.message, rows);
+      await campaigns.failStep(run, step, end.message);
       return { state: 'failed', cause: end.message };
     }
     clock.lap('sampling');
-    batchDigest = (await campaigns.buildBatch(run, step, rows)).batchDigest;
+    batchDigest = (await campaigns.buildBatch(run, step)).batchDigest;
     clock.lap('batch');
   }
   if (batchDigest === null) throw new Error(`step ${step} of ${run}: no batch was built`);
@@ -86,9 +88,12 @@ function stepGroups({ shape }: StepInput, start: StepStart): StepGroups {
     minInformative: shape.minInformative,
     refill: shape.refill,
     tasks: start.candidates.map(String),
-    recorded: start.prior.flatMap(({ round, group, task, rewards }) =>
-      rewards.map((reward, member) => ({ round, group, member, taskId: String(task), reward })),
-    ),
+    recorded: start.prior.flatMap((prior, group) => {
+      if (prior === null) return [];
+      const [round, rewards] = prior;
+      const taskId = String(start.candidates[group]);
+      return rewards.map((reward, member) => ({ round, group, member, taskId, reward }));
+    }),
   });
 }
 
@@ -107,7 +112,10 @@ async function sampleGroups(
   const enqueueStarts = async () => {
     const starts = groups.toStart();
     if (starts.length === 0) return;
-    await campaigns.planMembers(run, step, groupsOf(starts));
+    const planned = groupsOf(starts);
+    for (let from = 0; from < planned.length; from += GROUPS_A_CALL) {
+      await campaigns.planMembers(run, step, planned.slice(from, from + GROUPS_A_CALL));
+    }
     queue.push(...starts);
   };
   await enqueueStarts();

@@ -40,7 +40,9 @@ export async function pipeline(input: PipelineInput): Promise<PipelineResult> {
 }
 
 async function runPipeline(input: PipelineInput): Promise<PipelineResult> {
-  const control = new Control();
+  const control = new Control(undefined, (paused) =>
+    campaigns.setState(input.campaign, paused ? 'paused' : 'running', null),
+  );
   let stage: PipelineStage = 'probe';
   setHandler(pipelineStageQuery, () => stage);
   let report: string | null = null;
@@ -58,6 +60,7 @@ async function runPipeline(input: PipelineInput): Promise<PipelineResult> {
       report = (await campaigns.writeReport(input.campaign)).path;
     }
   }
+  await control.close();
   const state: CampaignState = report === null ? 'stopped' : 'done';
   await campaigns.setState(input.campaign, state, null);
   return { state, report };
@@ -70,10 +73,11 @@ async function runStage(
   control: Control,
 ): Promise<WorkflowResultType<StageWorkflow>> {
   const campaign = await campaigns.claimStage(input.campaign, stage);
-  const child = await startChild<StageWorkflow>(workflow, {
-    workflowId: campaign,
-    args: [{ campaign, lanes: input.lanes }],
-    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-  });
-  return control.follow(child, child.result());
+  return control.follow<WorkflowResultType<StageWorkflow>>((state) =>
+    startChild<StageWorkflow>(workflow, {
+      workflowId: campaign,
+      args: [{ campaign, lanes: input.lanes, control: state }],
+      cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+    }),
+  );
 }

@@ -1,32 +1,36 @@
 /**
  * A training run: one child per GRPO step, in order. The cursor is derived from committed rows, so a run that is
- * started again under its name goes on at the first step that is not done. A failed step pauses the run with its
- * cause; nothing that it had is lost, and unpausing runs what is missing.
+ * started again under its name goes on at the first step that is not done. A failed step, or a held-out evaluation
+ * that failed, pauses the run with its cause; nothing that it had is lost, and unpausing runs what is missing.
  */
 import {
   ApplicationFailure,
+  allHandlersFinished,
   CancellationScope,
   ChildWorkflowCancellationType,
+  condition,
   continueAsNew,
   defineQuery,
   defineUpdate,
+  isCancellation,
   setHandler,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import { stepId } from '../core/keys.js';
 import type { CampaignState } from '../core/ledger.js';
+import type { TrainPlan } from '../core/orchestration.js';
 import { evaluation } from './attempts-campaign.js';
 import { Control, type ControlState } from './control.js';
-import { recordingFailure } from './failure.js';
-import { grpoStep, type StepResult } from './grpo-step.js';
+import { causeOf, recordingFailure } from './failure.js';
+import { grpoStep } from './grpo-step.js';
 import { campaigns, episodes } from './proxies.js';
 
 export interface TrainInput {
   readonly campaign: string;
   readonly lanes: number;
-  /** Carried over when the workflow continues as new. */
-  readonly carried?: { readonly control: ControlState; readonly steps: number };
+  /** Of the pipeline that started this run, or carried over when it continues as new. */
+  readonly control?: ControlState;
 }
 
 export interface TrainResult {
@@ -50,94 +54,120 @@ export async function trainingRun(input: TrainInput): Promise<TrainResult> {
   return recordingFailure(input.campaign, () => runTraining(input));
 }
 
+/** What happened last went well, or why not. */
+type Failure = string | null;
+
+interface Run extends Pick<TrainInput, 'campaign' | 'lanes'> {
+  readonly plan: TrainPlan;
+  readonly control: Control;
+}
+
 async function runTraining(input: TrainInput): Promise<TrainResult> {
-  const control = new Control(input.carried?.control);
-  const run = input.campaign;
-  const plan = await campaigns.openTraining(run);
-  await episodes.proveParity(run);
-  let steps = Math.max(plan.steps, input.carried?.steps ?? 0);
+  const { campaign, lanes } = input;
+  let cause: Failure = null;
+  const control = new Control(input.control, (paused) =>
+    campaigns.setState(campaign, paused ? 'paused' : 'running', paused ? cause : null),
+  );
+  const plan = await campaigns.openTraining(campaign);
+  const run: Run = { campaign, lanes, plan, control };
+  let steps = plan.steps;
   let step = plan.nextStep;
-  let cause: string | null = null;
+  // The step before may have been stopped before its evaluation; one that is done is not run again.
+  let due = validates(plan, step - 1);
   setHandler(trainProgressQuery, () => ({ step, steps, control: control.state, cause }));
   setHandler(
     extendUpdate,
-    (to) => {
+    async (to) => {
       steps = to;
-      return steps;
+      await campaigns.extendTraining(campaign, to);
+      return to;
     },
     {
       validator: (to) => {
+        control.refuseWhenEnding('extend');
         if (!Number.isSafeInteger(to) || to <= steps) {
-          throw ApplicationFailure.nonRetryable(`extend: expected more than ${steps} steps, found ${to}`);
+          throw ApplicationFailure.nonRetryable(
+            `extend: expected more than ${steps} steps, found ${JSON.stringify(to)}`,
+          );
         }
       },
     },
   );
+  await control.announce();
+  await control.unlessStopped(() => episodes.proveParity(campaign));
 
-  while (step <= steps && !control.stopping) {
+  while (!control.stopping && (due || step <= steps)) {
     await control.clear();
     if (control.stopping) break;
-    const result = await runStep(run, step, input.lanes, steps, plan, control);
-    if (result.state === 'done') {
-      cause = null;
-      await validate(run, step, plan, input.lanes, control);
-      step++;
-    } else if (result.state === 'failed') {
-      cause = `step ${step}: ${result.cause}`;
-      await campaigns.setState(run, 'paused', cause);
-      control.pauseSelf();
+    const failure: Failure = due ? await validate(run, step - 1) : await train(run, step, steps);
+    cause = failure;
+    if (failure === null) {
+      if (due) due = false;
+      else due = validates(plan, step++);
+    } else if (!control.stopping) {
+      await control.pauseSelf();
       await control.clear();
-      if (!control.stopping) await campaigns.setState(run, 'running', null);
     }
     if (workflowInfo().continueAsNewSuggested && !control.stopping) {
-      await continueAsNew<typeof trainingRun>({ ...input, carried: { control: control.state, steps } });
+      await condition(allHandlersFinished);
+      await continueAsNew<typeof trainingRun>({ ...input, control: control.state });
     }
   }
-  const state: CampaignState = step > steps ? 'done' : 'stopped';
-  await CancellationScope.nonCancellable(() => campaigns.closeTraining(run, state, cause));
+  await control.close();
+  const state: CampaignState = step > steps && !due ? 'done' : 'stopped';
+  await CancellationScope.nonCancellable(() => campaigns.closeTraining(campaign, state, cause));
   return { state, steps: step - 1, cause };
 }
 
-async function runStep(
-  run: string,
-  step: number,
-  lanes: number,
-  steps: number,
-  plan: Awaited<ReturnType<typeof campaigns.openTraining>>,
-  control: Control,
-): Promise<StepResult> {
-  const child = await startChild(grpoStep, {
-    workflowId: stepId(workflowInfo().workflowId, step),
-    args: [
-      {
-        run,
-        step,
-        shape: plan.shape,
-        maxTries: plan.maxTries,
-        lanes,
-        save: step % plan.saveEvery === 0 || step === steps,
-        control: control.state,
-      },
-    ],
-    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-  });
-  return control.follow(child, child.result());
+/** True when the held-out tasks are evaluated after this step. */
+function validates({ validateEvery }: TrainPlan, step: number): boolean {
+  return validateEvery > 0 && step > 0 && step % validateEvery === 0;
 }
 
-/** Evaluates the held-out split after every `validateEvery` steps, as a campaign of its own. */
-async function validate(
-  run: string,
-  step: number,
-  plan: Awaited<ReturnType<typeof campaigns.openTraining>>,
-  lanes: number,
-  control: Control,
-): Promise<void> {
-  if (plan.validateEvery === 0 || step % plan.validateEvery !== 0) return;
-  const campaign = await campaigns.claimValidation(run, step);
-  const child = await startChild(evaluation, {
-    workflowId: campaign,
-    args: [{ campaign, lanes }],
-    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+async function train({ campaign, lanes, plan, control }: Run, step: number, steps: number): Promise<Failure> {
+  // The configured last step stays a checkpoint when the run is extended: a pipeline evaluates it by its number.
+  const last = step === steps || step === plan.configuredSteps;
+  const save = last || step % plan.saveEvery === 0 || validates(plan, step);
+  const { shape, maxTries } = plan;
+  const cause = await outcome(async () => {
+    const result = await control.follow((state) =>
+      startChild(grpoStep, {
+        workflowId: stepId(workflowInfo().workflowId, step),
+        args: [{ run: campaign, step, shape, maxTries, lanes, save, control: state }],
+        cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+      }),
+    );
+    return result.state === 'done' ? null : (result.cause ?? result.state);
   });
-  await control.follow(child, child.result());
+  return cause === null ? null : `step ${step}: ${cause}`;
+}
+
+/** Evaluates the held-out tasks, as a campaign of its own, and notes the score on the step. */
+async function validate({ campaign, lanes, control }: Run, step: number): Promise<Failure> {
+  const cause = await outcome(async () => {
+    const claimed = await campaigns.claimValidation(campaign, step);
+    if (!claimed.done) {
+      const result = await control.follow((state) =>
+        startChild(evaluation, {
+          workflowId: claimed.id,
+          args: [{ campaign: claimed.id, lanes, control: state }],
+          cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+        }),
+      );
+      if (result.state !== 'done') return `the evaluation is ${result.state}`;
+    }
+    await campaigns.recordValidation(campaign, step);
+    return null;
+  });
+  return cause === null ? null : `held-out tasks after step ${step}: ${cause}`;
+}
+
+/** A child that fails, or was ended by somebody, is no reason for the run to fail: its cause is told. */
+async function outcome(work: () => Promise<Failure>): Promise<Failure> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
+    return causeOf(error);
+  }
 }

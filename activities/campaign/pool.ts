@@ -12,6 +12,8 @@ import type { CampaignDeps } from './deps.js';
 export interface PoolResult {
   /** Ids kept, sorted. */
   readonly pool: readonly string[];
+  /** Ids kept for evaluations between steps, sorted, never trained on; none without `validateEvery`. */
+  readonly heldOut: readonly string[];
   readonly bands: readonly BandReport[];
   readonly candidates: number;
   /** Benchmark tasks, and candidates made from a benchmark's template, that were left out. */
@@ -32,6 +34,7 @@ export async function choosePool(
     attempts,
     {
       ...SELECTION_DEFAULTS,
+      mode: config.train.validateEvery > 0 ? 'split' : 'selection',
       minCleanRuns: config.selection.minCleanRuns,
       retainBands: config.selection.retainBands.map((band) => bandNamed(band, 'selection.retainBands')),
       seed: config.seed,
@@ -39,7 +42,8 @@ export async function choosePool(
     excluded,
   );
   const result: PoolResult = {
-    pool: selection.selected,
+    pool: selection.train ?? selection.selected,
+    heldOut: selection.test ?? [],
     bands: bandHistogram(selection),
     candidates: selection.assessed.length,
     excluded: selection.summary.excludedPresent,

@@ -33,29 +33,34 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
   return {
     /** Keeps what the result holds already, and replaces its cause. */
     async setState(id: string, state: CampaignState, cause: string | null): Promise<void> {
-      await ledger.setCampaignState(id, state, { ...resultOf(await campaignRow(ledger, id)), cause });
+      await ledger.noteOnCampaign(id, { cause }, state);
     },
 
     /** Claims the campaign of a stage; its configuration follows from the pipeline's and the pool's. */
     async claimStage(pipelineId: string, stage: PipelineStage): Promise<string> {
       const config = await configs.ofKind(pipelineId, 'pipeline');
       const of = stage as CampaignStage;
-      const pool = of === 'train' ? poolOf(await campaignRow(ledger, pipelineId)) : [];
-      return claim(stageCampaignId(pipelineId, of), stageConfig(pipelineId, of, config, pool), pipelineId);
+      const id = stageCampaignId(pipelineId, of);
+      if (of !== 'train') return claim(id, stageConfig(pipelineId, of, config, []), pipelineId);
+      const { pool, heldOut } = selectionOf(await campaignRow(ledger, pipelineId));
+      return claim(id, stageConfig(pipelineId, of, config, pool, heldOut), pipelineId);
     },
 
-    /** Claims the evaluation of a run's held-out tasks after a step. */
-    async claimValidation(run: string, step: number): Promise<string> {
+    /** Claims the evaluation of a run's held-out tasks after a step; `done` when it has been made already. */
+    async claimValidation(
+      run: string,
+      step: number,
+    ): Promise<{ readonly id: string; readonly done: boolean }> {
       const { id, config } = validationConfig(run, step, await configs.ofKind(run, 'train'));
-      return claim(id, config satisfies AttemptsConfig, run);
+      await claim(id, config satisfies AttemptsConfig, run);
+      return { id, done: (await campaignRow(ledger, id)).state === 'done' };
     },
 
     /** Selects the training pool from the probe's rows. Throws `UsageError` for a pool smaller than one batch. */
     async selectPool(pipelineId: string): Promise<{ readonly pool: number }> {
       const config = await configs.ofKind(pipelineId, 'pipeline');
       const chosen = await choosePool(deps, stageCampaignId(pipelineId, 'probe'), config);
-      const row = await campaignRow(ledger, pipelineId);
-      await ledger.setCampaignState(pipelineId, row.state, { ...resultOf(row), selection: chosen });
+      await ledger.noteOnCampaign(pipelineId, { selection: chosen });
       return { pool: chosen.pool.length };
     },
 
@@ -67,12 +72,8 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
   };
 }
 
-function resultOf(row: CampaignRow): Record<string, unknown> {
-  return (row.result ?? {}) as Record<string, unknown>;
-}
-
-function poolOf(row: CampaignRow): readonly string[] {
-  const selection = (row.result as { selection?: PoolResult } | null)?.selection;
-  if (selection) return selection.pool;
+function selectionOf(row: CampaignRow): PoolResult {
+  const { selection } = (row.result ?? {}) as { selection?: PoolResult };
+  if (selection) return selection;
   throw new UsageError(`pipeline ${row.id}`, 'a selected pool', 'none in its result');
 }

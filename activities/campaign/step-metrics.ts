@@ -1,13 +1,13 @@
 /** What a step's row records of its sampling, and of the time that each stage took. */
 import type { TrainConfig } from '../../core/campaign.js';
-import type { AttemptRow } from '../../core/ledger.js';
-import type { EndedGroup, StageSeconds } from '../../core/orchestration.js';
+import type { AttemptRow, GroupRow } from '../../core/ledger.js';
+import type { StageSeconds } from '../../core/orchestration.js';
 import type { StepMetrics } from '../../core/step-metrics.js';
 
 /** Metrics that are known when sampling has ended. Rewards are of all clean episodes, zero-variance groups included. */
 export function samplingMetrics(
   config: TrainConfig,
-  groups: readonly EndedGroup[],
+  groups: readonly GroupRow[],
   rows: readonly AttemptRow[],
 ): StepMetrics {
   const clean = rows.filter((row) => row.state === 'clean');

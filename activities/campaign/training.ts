@@ -5,22 +5,17 @@ import { type BatchEpisode, encodeBatch } from '../../core/batch.js';
 import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import { attemptKey, stepId } from '../../core/keys.js';
-import type { AttemptRow, CampaignState, StepRow } from '../../core/ledger.js';
-import type {
-  EndedGroup,
-  PlannedGroup,
-  PriorGroup,
-  StageSeconds,
-  StepStart,
-  TrainPlan,
-} from '../../core/orchestration.js';
-import { TaskOrder } from '../../core/order.js';
+import type { AttemptRow, CampaignState, GroupRow, StepRow } from '../../core/ledger.js';
+import type { PlannedGroup, StageSeconds, StepStart, TrainPlan } from '../../core/orchestration.js';
 import { seedOf } from '../../core/seed.js';
+import { stepsInAll, validationConfig } from '../../core/stage-configs.js';
 import { decodeTokens } from '../../core/tokens.js';
 import { writeMetricsFile } from '../report/metrics-jsonl.js';
 import { refuseChangedSuite } from './attempts.js';
-import { type CampaignDeps, type Configurations, taskRef, taskRefs } from './deps.js';
+import { type CampaignDeps, type Configurations, campaignRow, taskRef, taskRefs } from './deps.js';
+import { candidates, endedGroups, priorGroups, startedGroups } from './step-groups.js';
 import { samplingMetrics, stageMetrics } from './step-metrics.js';
+import type { AttemptsSummary } from './summary.js';
 
 export function createTrainingActivities(deps: CampaignDeps, configs: Configurations) {
   const { ledger, artifacts } = deps;
@@ -29,6 +24,12 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
     const row = (await ledger.steps(run)).find((candidate) => candidate.step === step);
     if (row) return row;
     throw new Fault('ledger', `step ${step} of ${run} is not in the ledger`, { retry: false });
+  }
+
+  /** The configured steps, or what an extension made of them. */
+  async function stepsOf(run: string): Promise<number> {
+    const row = await campaignRow(ledger, run);
+    return stepsInAll(row.config as TrainConfig, row.result);
   }
 
   return {
@@ -44,10 +45,11 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
         repeat: 0,
         maxTries: config.maxTries,
         servedByTrainer: true,
-        steps: config.steps,
+        steps: await stepsOf(run),
+        configuredSteps: config.steps,
         shape: config.shape,
         saveEvery: config.saveEvery,
-        validateEvery: config.validateEvery,
+        validateEvery: config.validation.tasks.length > 0 ? config.validateEvery : 0,
         nextStep: done + 1,
       };
     },
@@ -108,15 +110,21 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       );
     },
 
+    /**
+     * Writes down the more steps that a run is to make. Its configuration stays what it was: that is its identity.
+     */
+    async extendTraining(run: string, to: number): Promise<void> {
+      await ledger.noteOnCampaign(run, { extendedTo: to });
+    },
+
     /** Records the groups and writes the batch of the informative ones, by reference. Same rows, same bytes. */
     async buildBatch(
       run: string,
       step: number,
-      groups: readonly EndedGroup[],
     ): Promise<{ readonly batchDigest: Digest; readonly episodes: number }> {
       const config = await configs.ofKind(run, 'train');
-      await recordGroups(run, step, config, groups);
       const rows = await ledger.attempts(run, { step });
+      const groups = await recordGroups(run, step, config, rows);
       const episodes: BatchEpisode[] = [];
       for (const group of groups
         .filter(({ state }) => state === 'informative')
@@ -136,16 +144,16 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       await ledger.putStep({
         ...current,
         state: 'sampled',
-        started: groups.length,
+        started: startedGroups(rows),
         batchDigest,
         metrics: samplingMetrics(config, groups, rows),
       });
       return { batchDigest, episodes: episodes.length };
     },
 
-    async failStep(run: string, step: number, cause: string, groups: readonly EndedGroup[]): Promise<void> {
+    async failStep(run: string, step: number, cause: string): Promise<void> {
       const config = await configs.ofKind(run, 'train');
-      await recordGroups(run, step, config, groups);
+      await recordGroups(run, step, config, await ledger.attempts(run, { step }));
       const current = (await ledger.steps(run)).find((row) => row.step === step);
       if (current) await ledger.putStep({ ...current, state: 'failed', cause });
     },
@@ -161,14 +169,21 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       await writeMetricsFile(ledger, run, deps.reports);
     },
 
+    /** Notes the score of the held-out tasks on the step that they were evaluated after; null where it has none. */
+    async recordValidation(run: string, step: number): Promise<void> {
+      const { id } = validationConfig(run, step, await configs.ofKind(run, 'train'));
+      const { score } = (await campaignRow(ledger, id)).result as AttemptsSummary;
+      const current = await stepRow(run, step);
+      const metrics = { ...current.metrics, validationPassAt1: score?.passAt1.value ?? null };
+      await ledger.putStep({ ...current, metrics });
+      await writeMetricsFile(ledger, run, deps.reports);
+    },
+
     async closeTraining(run: string, state: CampaignState, cause: string | null): Promise<void> {
       const steps = await ledger.steps(run);
       const done = steps.filter((row) => row.state === 'done');
-      await ledger.setCampaignState(run, state, {
-        cause,
-        steps: done.length,
-        weightDigest: done.at(-1)?.weightDigest ?? null,
-      });
+      const weightDigest = done.at(-1)?.weightDigest ?? null;
+      await ledger.noteOnCampaign(run, { cause, steps: done.length, weightDigest }, state);
     },
   };
 
@@ -176,11 +191,11 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
     run: string,
     step: number,
     config: TrainConfig,
-    groups: readonly EndedGroup[],
-  ): Promise<void> {
-    for (const { task, ...group } of groups) {
-      await ledger.putGroup(run, step, { ...group, taskId: config.tasks[task]! });
-    }
+    rows: readonly AttemptRow[],
+  ): Promise<readonly GroupRow[]> {
+    const groups = endedGroups(config, rows);
+    for (const group of groups) await ledger.putGroup(run, step, group);
+    return groups;
   }
 
   async function tokensOf(row: AttemptRow) {
@@ -204,33 +219,4 @@ function weightVersionOf(rows: readonly AttemptRow[], run: string, step: number)
     `step ${step} of ${run}: expected one weight version, found ${[...versions].join(', ') || 'none'}`,
     { code: 'mixed_weights', retry: false },
   );
-}
-
-/** The distinct tasks of the endless order from the cursor on, as indexes into the frozen list. */
-function candidates(config: TrainConfig, cursor: number): number[] {
-  const index = new Map(config.tasks.map((taskId, position) => [taskId, position]));
-  const found: number[] = [];
-  for (const taskId of new TaskOrder(config.tasks, config.seed).distinctFrom(cursor)) {
-    if (found.length >= config.shape.maxGroups) break;
-    found.push(index.get(taskId)!);
-  }
-  return found;
-}
-
-/** Groups that an earlier execution of the step left, with the rewards of their clean members. */
-function priorGroups(config: TrainConfig, rows: readonly AttemptRow[]): PriorGroup[] {
-  const index = new Map(config.tasks.map((taskId, position) => [taskId, position]));
-  const groups = new Map<number, PriorGroup & { rewards: (number | null)[] }>();
-  for (const row of rows) {
-    if (row.group === null || row.round === null || row.member === null) continue;
-    const entry = groups.get(row.group) ?? {
-      round: row.round,
-      group: row.group,
-      task: index.get(row.taskId)!,
-      rewards: new Array<number | null>(config.shape.groupSize).fill(null),
-    };
-    entry.rewards[row.member] = row.state === 'clean' ? row.reward : null;
-    groups.set(row.group, entry);
-  }
-  return [...groups.values()].sort((a, b) => a.group - b.group);
 }

@@ -31,10 +31,17 @@ const SET_STATE = {
       ended_at = CASE WHEN $2 IN ('done', 'failed', 'stopped') THEN coalesce(ended_at, now()) END
     WHERE id = $1 RETURNING id`,
 };
+const NOTE = {
+  name: 'note on campaign',
+  text: `UPDATE campaigns SET state = coalesce($2, state),
+      result = CASE WHEN jsonb_typeof(result) = 'object' THEN result ELSE '{}'::jsonb END || $3::jsonb,
+      ended_at = CASE WHEN coalesce($2, state) IN ('done', 'failed', 'stopped') THEN coalesce(ended_at, now()) END
+    WHERE id = $1 RETURNING id`,
+};
 
 export function campaignWrites(
   database: Database,
-): Pick<Ledger, 'claimCampaign' | 'campaign' | 'setCampaignState'> {
+): Pick<Ledger, 'claimCampaign' | 'campaign' | 'setCampaignState' | 'noteOnCampaign'> {
   async function read(id: string): Promise<CampaignRow | undefined> {
     const [row] = await database.run<Row>(READ, [id]);
     return row && campaignOf(row);
@@ -65,14 +72,21 @@ export function campaignWrites(
     async setCampaignState(id, state, result) {
       const given = result !== undefined;
       const changed = await database.run(SET_STATE, [id, state, given, given ? storableJson(result) : null]);
-      if (changed.length === 0) {
-        throw new Fault('ledger', `campaign ${id} is not in the ledger`, {
-          code: 'unknown_campaign',
-          retry: false,
-        });
-      }
+      if (changed.length === 0) throw unknownCampaign(id);
+    },
+
+    async noteOnCampaign(id, note, state) {
+      const changed = await database.run(NOTE, [id, state ?? null, storableJson(note)]);
+      if (changed.length === 0) throw unknownCampaign(id);
     },
   };
+}
+
+function unknownCampaign(id: string): Fault {
+  return new Fault('ledger', `campaign ${id} is not in the ledger`, {
+    code: 'unknown_campaign',
+    retry: false,
+  });
 }
 
 function refuseOther(

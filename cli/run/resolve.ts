@@ -5,6 +5,8 @@ import type { AttemptsConfig, ModelRef, PipelineConfig, TrainConfig } from '../.
 import { UsageError } from '../../core/faults.js';
 import { nearestFew } from '../../core/nearest.js';
 import { parseRunFile, type RunFile } from '../../core/schemas/run-file.js';
+import { SELECTION_DEFAULTS } from '../../core/selection/options.js';
+import { splitIds } from '../../core/selection/split.js';
 import type { Suite, TaskRef } from '../../core/suite.js';
 import { EPISODE_LIMITS, MAX_TRIES, SAMPLING, STEP, TRAINING, UPDATE_PLAN } from '../../temporal.config.js';
 
@@ -99,7 +101,10 @@ export function attemptsConfig(
 /** Attempts a task by default: 8 to place a task in a band, 20 to call it dependable. */
 const REPEAT = { probe: 8, eval: 20 } as const;
 
-/** The pool must fill one batch, and holds no benchmark task. Throws `UsageError` if not. */
+/**
+ * The pool must fill one batch, and holds no benchmark task. Throws `UsageError` if not. With `validateEvery` a part
+ * of it is held out, and never trained on.
+ */
 export async function trainConfig(
   file: RunFile,
   suite: Suite,
@@ -112,8 +117,20 @@ export async function trainConfig(
   if (leaked.length > 0) {
     throw new UsageError('training pool', 'no benchmark task', leaked.slice(0, 5).join(', '));
   }
-  if (pool.length < shape.groups) {
-    throw new UsageError('training pool', `at least ${shape.groups} tasks, one batch`, String(pool.length));
+  const validateEvery = file.train?.validateEvery ?? TRAINING.validateEvery;
+  const { testFraction } = SELECTION_DEFAULTS;
+  const { train: tasks, test: heldOut } =
+    validateEvery > 0 ? splitIds(pool, testFraction, file.seed ?? TRAINING.seed) : { train: pool, test: [] };
+  if (validateEvery > 0 && heldOut.length === 0) {
+    throw new UsageError(
+      'train.validateEvery',
+      'a pool of which a part can be held out',
+      `${pool.length} tasks`,
+    );
+  }
+  if (tasks.length < shape.groups) {
+    const found = `${tasks.length}${heldOut.length > 0 ? `, and ${heldOut.length} held out` : ''}`;
+    throw new UsageError('training pool', `at least ${shape.groups} tasks, one batch`, found);
   }
   if (shape.maxGroups < shape.groups || shape.minInformative > shape.groups) {
     throw new UsageError(
@@ -125,14 +142,14 @@ export async function trainConfig(
   return {
     kind: 'train',
     ...common(file, suite),
-    tasks: pool,
+    tasks,
     from: 'base',
     steps: file.train?.steps ?? TRAINING.steps,
     shape,
     plan: { ...UPDATE_PLAN, ...defined(file.train?.plan) },
     saveEvery: file.train?.saveEvery ?? TRAINING.saveEvery,
-    validateEvery: file.train?.validateEvery ?? TRAINING.validateEvery,
-    validation: { tasks: [], repeat: file.train?.validationRepeat ?? 4 },
+    validateEvery,
+    validation: { tasks: heldOut, repeat: file.train?.validationRepeat ?? 4 },
   };
 }
 
@@ -166,7 +183,8 @@ export async function pipelineConfig(file: RunFile, suite: Suite): Promise<Pipel
       tasks: spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit),
       repeat: file.benchmark?.repeat ?? REPEAT.eval,
     },
-    train,
+    // What is held out is a part of the pool, which is selected when the candidates have been probed.
+    train: { ...train, validation: { ...train.validation, tasks: [] } },
     prices: file.prices ?? null,
   };
 }

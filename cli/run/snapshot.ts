@@ -7,6 +7,7 @@ import type {
   LedgerReads,
   StepRow,
 } from '../../core/ledger.js';
+import { stepsInAll } from '../../core/stage-configs.js';
 
 export interface CampaignSnapshot {
   readonly id: string;
@@ -61,7 +62,8 @@ async function one(
   const counts = await ledger.counts(id);
   const { perMinute } = await ledger.progress(id, 20);
   const config = row?.config as { tasks?: readonly string[]; repeat?: number; steps?: number } | undefined;
-  const training = kind === 'train' ? await trainingOf(ledger, id, config?.steps ?? 0) : null;
+  const steps = stepsInAll({ steps: config?.steps ?? 0 }, row?.result);
+  const training = kind === 'train' ? await trainingOf(ledger, id, steps) : null;
   const expected = training ? null : (config?.tasks?.length ?? 0) * (config?.repeat ?? 0);
   const left = expected === null ? null : expected - counts.clean - counts.exhausted;
   return {

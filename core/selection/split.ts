@@ -25,6 +25,21 @@ export function splitTasks(tasks: readonly Assessment[], testFraction: number, s
   };
 }
 
+/** As `splitTasks` for ids of which nothing else is known: every family is one stratum. */
+export function splitIds(
+  ids: readonly string[],
+  testFraction: number,
+  seed: number,
+): { readonly train: readonly string[]; readonly test: readonly string[] } {
+  const held = new Set<string>();
+  for (const [family, members] of grouped(ids, familyOf)) {
+    if (members.length < 2) continue;
+    const target = heldOutCount(members.length, testFraction);
+    for (const uid of ranked(seed, `${family}\0fallback`, members).slice(0, target)) held.add(uid);
+  }
+  return { train: ids.filter((uid) => !held.has(uid)), test: ids.filter((uid) => held.has(uid)) };
+}
+
 /** Hexadecimal rank of an id under a key; smaller ranks are held out first. */
 export function splitRank(seed: number, key: string, uid: string): string {
   const salt = createHash('sha256').update(`${seed}\0${key}`).digest().readBigUInt64BE(0);
@@ -51,21 +66,27 @@ function heldOut(
 ): Set<string> {
   const chosen = new Set<string>();
   if (members.length < 2) return chosen;
-  const target = Math.min(Math.max(1, Math.ceil(members.length * fraction)), members.length - 1);
-  const ranked = (key: string, ids: readonly string[]) =>
-    ids
-      .map((uid) => ({ uid, rank: splitRank(seed, `${family}\0${key}`, uid) }))
-      .sort((a, b) => byCodePoint(a.rank, b.rank) || byCodePoint(a.uid, b.uid))
-      .map(({ uid }) => uid);
-
+  const target = heldOutCount(members.length, fraction);
   const strata = grouped(members, stratumOf);
   for (const [stratum, quota] of quotas(strata, fraction, target)) {
     const ids = (strata.get(stratum) ?? []).map(({ uid }) => uid);
-    for (const uid of ranked(stratum, ids).slice(0, quota)) chosen.add(uid);
+    for (const uid of ranked(seed, `${family}\0${stratum}`, ids).slice(0, quota)) chosen.add(uid);
   }
   const rest = members.map(({ uid }) => uid).filter((uid) => !chosen.has(uid));
-  for (const uid of ranked('fallback', rest).slice(0, target - chosen.size)) chosen.add(uid);
+  for (const uid of ranked(seed, `${family}\0fallback`, rest).slice(0, target - chosen.size)) chosen.add(uid);
   return chosen;
+}
+
+/** Of a family of two or more: at least one, never all. */
+function heldOutCount(members: number, fraction: number): number {
+  return Math.min(Math.max(1, Math.ceil(members * fraction)), members - 1);
+}
+
+function ranked(seed: number, key: string, ids: readonly string[]): string[] {
+  return ids
+    .map((uid) => ({ uid, rank: splitRank(seed, key, uid) }))
+    .sort((a, b) => byCodePoint(a.rank, b.rank) || byCodePoint(a.uid, b.uid))
+    .map(({ uid }) => uid);
 }
 
 /** Held-out tasks of each stratum, together at most `target`; empty where the family cannot serve every stratum. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { readJson, writeAtomic } from '../setup/files.mjs';
 import { isAlive, type ProcessId } from '../setup/process.mjs';
 import { homeFolder } from '../setup/root.mjs';
+import type { PassedOn } from './passed-on.js';
 
 /** Where clients and workers find everything. Addresses stay the same over restarts of the stack. */
 export interface StackInfo {
@@ -21,6 +22,8 @@ export interface StackInfo {
   readonly artifacts: string;
   readonly home: string;
   readonly processes: readonly StackProcess[];
+  /** Variables of whoever typed `up` that the workers were given. */
+  readonly passedOn?: PassedOn;
 }
 
 export type ProcessState = 'waiting' | 'starting' | 'ready' | 'restarting' | 'stopped';

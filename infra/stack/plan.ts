@@ -13,6 +13,7 @@ import { sha256 } from '../setup/files.mjs';
 import { ROOT } from '../setup/root.mjs';
 import { externalDatabase, postgresService } from './database.js';
 import { logFile, type StackInfo, type StopPlan, stackEnvironment } from './info.js';
+import type { PassedOn } from './passed-on.js';
 import type { PortName, Ports } from './ports.js';
 import { answersOk, type Command, getText, launch, type Service, STACK_MARK } from './service.js';
 import type { Plan } from './supervisor.js';
@@ -32,6 +33,8 @@ export interface PlanOptions {
   readonly temporal: string;
   /** Digest of `DATABASE_URL`, or null: we run our own. The address itself holds a password and stays in the environment. */
   readonly externalDatabase: string | null;
+  /** For the workers. */
+  readonly passedOn: PassedOn;
   /** Digests of the code of workers and endpoints, and of the trainer: a change restarts them at the next `up`. */
   readonly code: { readonly typescript: string; readonly trainer: string };
 }
@@ -62,8 +65,9 @@ export function planStack(options: PlanOptions, ports: Ports): Plan {
     },
     databaseUrl: database.url,
     trainerUrl: `http://127.0.0.1:${ports.trainer}`,
-    userUrl: `http://127.0.0.1:${ports.endpoints}/user/v1`,
-    judgeUrl: `http://127.0.0.1:${ports.endpoints}/judge/v1`,
+    userUrl: options.passedOn.STEADFAST_USER_URL ?? `http://127.0.0.1:${ports.endpoints}/user/v1`,
+    judgeUrl: options.passedOn.STEADFAST_JUDGE_URL ?? `http://127.0.0.1:${ports.endpoints}/judge/v1`,
+    passedOn: options.passedOn,
     artifacts: join(home, 'artifacts'),
     home,
   });
@@ -155,7 +159,7 @@ function workerService(context: PlanContext, kind: WorkerKind, number: number): 
     file: process.execPath,
     args: [join(ROOT, 'dist', 'workers', `${kind}.js`)],
     cwd: ROOT,
-    env: environment(),
+    env: { ...options.passedOn, ...environment() },
     log: logFile(options.home, name),
   });
   let polled = 0;

@@ -14,8 +14,9 @@ import { homeFolder, ROOT } from '../setup/root.mjs';
 import { trainerDigest, typescriptDigest } from './code-digest.js';
 import { externalDatabase, prepareExternalDatabase } from './database.js';
 import { type Holder, hold } from './holders.js';
-import { logFile, readState, type StackInfo, type StackState } from './info.js';
+import { logFile, readStack, readState, type StackInfo, type StackState } from './info.js';
 import { openLog, sizeOf, tail } from './logs.js';
+import { passedOn } from './passed-on.js';
 import { type PlanOptions, SERVICES, type ServiceName } from './plan.js';
 import { requireStack } from './preflight.js';
 
@@ -85,6 +86,7 @@ function planOptions(home: string, options: StartOptions): PlanOptions {
     workers,
     ...tools,
     externalDatabase: external ? sha256(external) : null,
+    passedOn: passedOn(process.env, readStack(home)?.passedOn),
     code: {
       typescript: typescriptDigest(),
       trainer: services.includes('trainer') ? trainerDigest() : '',

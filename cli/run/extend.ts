@@ -1,0 +1,33 @@
+/** More steps for a training run, whether it runs or has ended. Its configuration, and so its name, stay what they were. */
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { TrainConfig } from '../../core/campaign.js';
+import { UsageError } from '../../core/faults.js';
+import type { CampaignRow } from '../../core/ledger.js';
+import { stepsInAll } from '../../core/stage-configs.js';
+import { LANES } from '../../temporal.config.js';
+import type { StackContext } from '../context.js';
+import { startWorkflow } from './launch.js';
+
+/**
+ * Raises the number of steps to `to`. A run that has ended is started again, after what it is to do is written down.
+ * Throws `UsageError` for a campaign of another kind, and for a number that is not larger than today's.
+ */
+export async function extendRun(context: StackContext, row: CampaignRow, to: number): Promise<number> {
+  const place = `extend ${row.id}`;
+  if (row.kind !== 'train') throw new UsageError(place, 'a training run', `a campaign of kind ${row.kind}`);
+  try {
+    return await (await context.temporal()).workflow
+      .getHandle(row.id)
+      .executeUpdate<number, [number]>('extend', { args: [to] });
+  } catch (error) {
+    if (error instanceof WorkflowUpdateFailedError) {
+      throw new UsageError(place, 'a change that the run can take', error.cause?.message ?? error.message);
+    }
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+  const steps = stepsInAll(row.config as TrainConfig, row.result);
+  if (to <= steps) throw new UsageError(place, `more than ${steps} steps`, String(to));
+  await (await context.ledger()).noteOnCampaign(row.id, { extendedTo: to }, 'running');
+  await startWorkflow(context, row.id, 'train', LANES);
+  return to;
+}
