@@ -27,13 +27,15 @@ export class Toolbox {
     return [...this.byName.keys()];
   }
 
-  async server(spec: ToolSpec, signal: AbortSignal): Promise<string> {
+  /** Undefined for a tool that only ends the conversation: a suite may offer one that no server has. */
+  async server(spec: ToolSpec, signal: AbortSignal): Promise<string | undefined> {
     if (spec.server !== undefined) return spec.server;
     this.owners ??= this.session
       .list(signal)
       .then((all) => new Map(all.toReversed().map((tool) => [tool.name, tool.server])));
     const owner = (await this.owners).get(spec.name);
-    if (owner === undefined) throw new Fault('sandbox', `no server offers the visible tool "${spec.name}"`);
+    if (owner === undefined && !spec.endsTurn)
+      throw new Fault('sandbox', `no server offers the visible tool "${spec.name}"`);
     return owner;
   }
 }
@@ -55,6 +57,7 @@ export async function executeCall(call: ToolCall, options: CallOptions): Promise
   if (!spec) return refusal(call, `unknown tool "${call.name}", known: ${options.toolbox.names.join(', ')}`);
   try {
     const server = await options.toolbox.server(spec, options.signal);
+    if (server === undefined) return ending(call);
     const { signal, timeoutMs } = options;
     const result = await options.session.call(server, call.name, call.arguments, { signal, timeoutMs });
     return { role: 'tool', callId: call.id, name: call.name, content: result.text, isError: result.isError };
@@ -68,4 +71,9 @@ export async function executeCall(call: ToolCall, options: CallOptions): Promise
       ...(fault.code === undefined ? {} : { code: fault.code }),
     });
   }
+}
+
+/** The call has done all that it does. */
+function ending(call: ToolCall): ToolMessage {
+  return { role: 'tool', callId: call.id, name: call.name, content: '', isError: false };
 }

@@ -45,7 +45,7 @@ export async function converse(parts: ConversationParts): Promise<Termination> {
     if (turn === 'context_full') return 'token_budget';
     const reaction = await react(parts, turn);
     if (reaction.kind === 'ended') return 'end_turn_tool';
-    if (reaction.kind === 'spoke' && turn.message.content.includes(task.doneMarker)) return 'done';
+    if (reaction.kind === 'spoke' && endsWith(turn.message.content, task.doneMarker)) return 'done';
     if (record.sampledTokens >= limits.tokensPerEpisode) return 'token_budget';
     if (actions >= maxActions) return 'agent_limit';
     if (reaction.kind === 'observed') {
@@ -60,6 +60,11 @@ export async function converse(parts: ConversationParts): Promise<Termination> {
     record.messages.push(...observations);
     if (answer.ended) return 'user_done';
   }
+}
+
+/** A marker that the agent only speaks of, in the middle of a message, ends nothing. */
+function endsWith(text: string, marker: string): boolean {
+  return text.trimEnd().endsWith(marker);
 }
 
 /** What follows a turn: the agent waits for the user, or has something to read, or has ended the conversation. */

@@ -83,7 +83,7 @@ async function live(
   const { task, limits, sampling, seed } = parts;
   await within('suite', signal, () => task.init(tools, signal));
   const visible = await within('sandbox', signal, () => task.visibleTools(tools, signal));
-  const begin = { systemMessages: task.systemMessages, tools: visible, seed, sampling };
+  const begin = { systemMessages: task.systemMessages, tools: visible, seed, sampling, taskId: task.ref.id };
   const policy = await within('policy', signal, () =>
     parts.policy.begin({ ...begin, maxPromptTokens: limits.promptTokens }),
   );
