@@ -1,0 +1,37 @@
+/**
+ * Recorded histories: one JSON file a workflow, as Temporal's own tools write them, replayed by `replay.test.ts`.
+ *
+ *   STEADFAST_RECORD_HISTORIES=1 npx vitest run test/workflows/history.test.ts
+ *
+ * plays `scenario.ts` on a stack of its own (about a minute), checks the histories, and writes them here. When to do
+ * so: docs/workflow-changes.md.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { History } from './scenario.js';
+
+const FOLDER = import.meta.dirname;
+
+export const RECORDING = process.env.STEADFAST_RECORD_HISTORIES === '1';
+
+export interface RecordedHistory {
+  readonly workflowId: string;
+  readonly history: History;
+}
+
+/** Replaces `<name>.json`. One event a line: a change shows as what it is. */
+export function writeHistory(name: string, workflowId: string, history: History): void {
+  const lines = history.events.map((event) => JSON.stringify(event)).join(',\n');
+  const text = `{"workflowId":${JSON.stringify(workflowId)},"history":{"events":[\n${lines}\n]}}\n`;
+  writeFileSync(join(FOLDER, `${name}.json`), text);
+}
+
+export function readHistories(): ReadonlyMap<string, RecordedHistory> {
+  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
+  return new Map(
+    files.map((file) => [
+      file.replace(/\.json$/, ''),
+      JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as RecordedHistory,
+    ]),
+  );
+}
