@@ -1,8 +1,10 @@
 /** Entry of every worker process: one clear line and exit code 2 for a wrong environment, 1 for a failure. */
 import { UsageError } from '../core/faults.js';
 import { type WorkerEnvironment, workerEnvironment } from './environment.js';
+import { outliveLog } from './log.js';
 
 export async function workerMain(run: (environment: WorkerEnvironment) => Promise<void>): Promise<void> {
+  outliveLog();
   try {
     await run(workerEnvironment());
     process.exit(0);

@@ -1,6 +1,7 @@
 /** Runs one Temporal worker until it is told to stop; SIGTERM and SIGINT drain it. */
-import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { WorkerEnvironment } from './environment.js';
+import { workerLogger } from './log.js';
 
 /** In-flight activities may finish for so long after SIGTERM; then they are cancelled and run elsewhere. */
 const DRAIN_MS = 5_000;
@@ -11,7 +12,7 @@ export async function runWorker(
   environment: WorkerEnvironment,
   options: Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>,
 ): Promise<void> {
-  Runtime.install({ logger: new DefaultLogger('WARN'), shutdownSignals: [] });
+  Runtime.install({ logger: workerLogger('WARN'), shutdownSignals: [] });
   const connection = await connect(environment.temporalAddress);
   try {
     const worker = await Worker.create({

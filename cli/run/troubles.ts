@@ -7,6 +7,8 @@ import type { Client } from '@temporalio/client';
 /** Activities of one type that wait for the same reason. */
 export interface Trouble {
   readonly activity: string;
+  /** Same for all failures of a kind, whatever file or key each names. */
+  readonly reason: string;
   readonly count: number;
   /** Executions so far, the most of them. */
   readonly attempt: number;
@@ -34,6 +36,7 @@ export async function troublesOf(client: Client, campaigns: readonly string[]): 
       const before = found.get(key);
       found.set(key, {
         activity,
+        reason,
         count: (before?.count ?? 0) + 1,
         attempt: Math.max(before?.attempt ?? 0, tries),
         message: before?.message ?? lastFailure.message.split('\n')[0]!,

@@ -47,7 +47,7 @@ export async function watch(
             line: progressLine(campaign),
           })),
           ...troubles.map((trouble) => ({
-            id: `${trouble.activity} ${trouble.message}`,
+            id: `${trouble.activity} ${trouble.reason}`,
             state: 'running',
             line: pc.yellow(`! ${troubleText(trouble)}`),
           })),
@@ -104,7 +104,7 @@ async function troublesIfKnown(context: StackContext, ids: readonly string[]): P
     return await troublesOf(await context.temporal(), ids);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return [{ activity: 'Temporal', count: 1, attempt: 1, message }];
+    return [{ activity: 'Temporal', reason: 'unreachable', count: 1, attempt: 1, message }];
   }
 }
 

@@ -24,6 +24,9 @@ export function requireRoom(folder, needMb, what) {
       );
     }
   } catch (error) {
+    const refused = /** @type {NodeJS.ErrnoException} */ (error);
+    // Our probe is nobody's file: what refuses it is the folder.
+    if (refused.path === probe) refused.path = folder;
     throw asProblem(error, folder);
   }
 }

@@ -57,7 +57,10 @@ function create(file) {
     writeFileSync(file, JSON.stringify(self()), { flag: 'wx' });
     return true;
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false;
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'EEXIST') return false;
+    // On a full disk the file was made, and stayed empty: nobody would hold it.
+    if (code === 'ENOSPC' || code === 'EDQUOT') rmSync(file, { force: true });
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeAtomic } from '../setup/files.mjs';
 import { withLock } from '../setup/lock.mjs';
+import { asProblem, SetupProblem } from '../setup/problem.mjs';
 import { isAlive, type ProcessId, self } from '../setup/process.mjs';
 import { homeFolder } from '../setup/root.mjs';
 import { stopStack } from './stop.js';
@@ -43,19 +44,26 @@ export function otherHolders(home = homeFolder()): readonly string[] {
 
 /** Stops the stack unless others need it; returns those. */
 export async function leaveStack(home = homeFolder()): Promise<readonly string[]> {
-  return withLock(join(home, 'up.lock'), async () => {
+  const leave = async (): Promise<readonly string[]> => {
     rmSync(ownFile(home), { force: true });
     const others = otherHolders(home);
     if (others.length === 0) await stopStack({ home });
     return others;
-  });
+  };
+  try {
+    return await withLock(join(home, 'up.lock'), leave);
+  } catch (error) {
+    // No lock can be written on a disk that is full: leaving must be possible all the same.
+    if (!(asProblem(error, home) instanceof SetupProblem)) throw error;
+    return leave();
+  }
 }
 
 function filesIn(path: string): readonly string[] {
   try {
     return readdirSync(path).filter((name) => name.endsWith('.json'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
     throw error;
   }
 }

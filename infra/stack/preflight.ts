@@ -118,7 +118,7 @@ function usage(place: string, error: unknown): UsageError {
   if (error instanceof UsageError) return error;
   if (error instanceof SetupProblem) {
     const { expected, found, fix } = error.parts;
-    return new UsageError(error.parts.place, expected, found, fix);
+    return new UsageError(error.parts.place, expected, found, `${fix[0]!.toUpperCase()}${fix.slice(1)}`);
   }
   return new UsageError(place, 'a working one', error instanceof Error ? error.message : String(error));
 }

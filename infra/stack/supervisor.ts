@@ -20,6 +20,8 @@ import { Keeper, StartFailure } from './keeper.js';
 import { choosePorts, type PortName, type Ports, rechoose } from './ports.js';
 import type { Service } from './service.js';
 
+const WRITE_AGAIN_MS = 2_000;
+
 /** Services and addresses as they follow from `ports`, which may change until a service has started. */
 export interface Plan {
   readonly services: readonly Service[];
@@ -55,6 +57,8 @@ class Supervisor {
   private plan: Plan | undefined;
   private ports: Ports | undefined;
   private keepers: Keeper[] = [];
+  /** True while the state could not be written for want of room. */
+  private unwritten = false;
   private order: 'stop' | 'leave' | undefined;
   /** What is going on in the background: bringing up, or keeping. */
   private work: readonly Promise<void>[] = [];
@@ -182,9 +186,22 @@ class Supervisor {
 
   private write(): void {
     if (!this.plan) return;
+    try {
+      this.writeNow(this.plan);
+      this.unwritten = false;
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      // What runs may go on, and the record is written as soon as there is room again.
+      if (!this.unwritten) note(`the disk is full: ${(error as Error).message}`);
+      this.unwritten = true;
+      setTimeout(() => this.unwritten && this.write(), WRITE_AGAIN_MS).unref();
+    }
+  }
+
+  private writeNow(plan: Plan): void {
     writeState({
       format: 1,
-      ...this.plan.info(),
+      ...plan.info(),
       state: this.state,
       problem: this.problem,
       supervisor: self(),
@@ -192,6 +209,11 @@ class Supervisor {
       processes: this.keepers.map((keeper) => keeper.record()),
     });
   }
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 /** To the supervisor's own log, which is its standard output. */
