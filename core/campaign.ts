@@ -68,6 +68,11 @@ export interface StepShape {
 export interface TrainConfig extends EpisodesConfig {
   readonly kind: 'train';
   readonly from: 'base' | { readonly run: string; readonly step: number };
+  /**
+   * A fork: the first step trains on the recorded episodes of that step instead of sampling its own, and the order of
+   * tasks goes on from there. Its weights are those that `from` names, which sampled them.
+   */
+  readonly reuse?: { readonly run: string; readonly step: number };
   readonly steps: number;
   readonly shape: StepShape;
   readonly plan: UpdatePlan;

@@ -66,11 +66,20 @@ export function runViolations({ run, steps, operations, checkpoints, base }: Run
     return done.length !== 1 || !agrees(done[0] as OperationRow, row);
   });
   const orphans = operations.filter(({ step }) => !weights.has(step)).map(({ op }) => op);
+  // A trainer counts its updates: a step that was left out is none.
+  const leftOut = rows
+    .filter(
+      (row) =>
+        row.state === 'skipped' &&
+        !operations.some((done) => done.step === row.step && done.state === 'done'),
+    )
+    .map(({ step }) => step);
+  const updates = (step: number): number => step - leftOut.filter((skipped) => skipped <= step).length;
   const foreign = checkpoints.filter(({ step, manifest }) => {
     const recorded = weights.get(step);
     return (
       manifest.run !== run ||
-      manifest.step !== step ||
+      manifest.step !== updates(step) ||
       (recorded ?? manifest.weightDigest) !== manifest.weightDigest
     );
   });

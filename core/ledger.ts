@@ -44,6 +44,11 @@ export interface PlannedAttempt {
   readonly member?: number;
 }
 
+/** A training attempt, and the key of the clean attempt whose result it takes over. */
+export interface ReusedAttempt extends Required<PlannedAttempt> {
+  readonly from: string;
+}
+
 export interface BeginTry {
   readonly key: string;
   /** Try number within the attempt, from 1, as the workflow counts it. */
@@ -193,6 +198,11 @@ export interface Ledger {
   /** Exhausted attempts, of one step where it is given, become pending again (their tries stay); returns their keys. */
   reopenExhausted(campaign: string, step?: number): Promise<readonly string[]>;
   /**
+   * Plans attempts that take over the clean result of another attempt: each becomes clean with one try that names its
+   * source, and no sandbox. One that is planned already stays as it is. Returns how many were new.
+   */
+  reuseAttempts(campaign: string, attempts: readonly ReusedAttempt[]): Promise<number>;
+  /**
    * Opens a try, in one statement: closes running tries of the key as lost (their worker died), inserts this one
    * and the intended sandbox. When the attempt is already clean nothing is written and its summary is returned.
    */
@@ -251,6 +261,8 @@ export interface TryRow {
   readonly execution: number;
   readonly state: TryState;
   readonly worker: string;
+  /** Key of the attempt whose result this is: no episode was run for it. Null for every other try. */
+  readonly reusedFrom: string | null;
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly wallMs: number | null;
@@ -327,7 +339,7 @@ export interface Progress {
 }
 
 export interface UsageTotals {
-  /** What the results that count have used. */
+  /** What the results that count have used; what was reused from another attempt was paid there. */
   readonly clean: Usage;
   /** What tries have used whose result does not count: system errors and superseded ones. Paid all the same. */
   readonly wasted: Usage;

@@ -1,4 +1,5 @@
 /** Probe campaigns and evaluations: planning their shards, and closing them with what their rows say. */
+import { notAccepted, suiteDrift } from '../../core/drift.js';
 import { UsageError } from '../../core/faults.js';
 import { attemptKey } from '../../core/keys.js';
 import type { CampaignState, PlannedAttempt } from '../../core/ledger.js';
@@ -70,7 +71,7 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
 export async function refuseChangedSuite(deps: CampaignDeps, id: string): Promise<void> {
   const row = await campaignRow(deps.ledger, id);
   const suite = await deps.suite(row.suite);
-  if (suite.digest === row.suiteDigest) return;
+  if (notAccepted(suiteDrift(row.suite, row.suiteDigest, suite.digest), row.result).length === 0) return;
   throw new UsageError(
     `suite ${row.suite} of ${id}`,
     `digest ${row.suiteDigest}, as when the campaign was started`,

@@ -9,16 +9,12 @@ import { TaskOrder } from '../../core/order.js';
 export function endedGroups(config: TrainConfig, rows: readonly AttemptRow[]): readonly GroupRow[] {
   return membersByGroup(rows)
     .filter(({ members }) => members.every(({ state }) => state !== 'pending'))
-    .map(({ group, members }) => {
-      const rewards = rewardsOf(config, members);
-      return {
-        round: members[0]!.round!,
-        group,
-        taskId: members[0]!.taskId,
-        state: stateOf(rewards),
-        rewards,
-      };
-    });
+    .map((group) => groupOf(config, group));
+}
+
+/** Every group that was started; one with a pending member counts as incomplete. */
+export function allGroups(config: TrainConfig, rows: readonly AttemptRow[]): readonly GroupRow[] {
+  return membersByGroup(rows).map((group) => groupOf(config, group));
 }
 
 /** By group number; null where none of the group was ever planned. */
@@ -50,7 +46,12 @@ export function candidates(config: TrainConfig, cursor: number): readonly number
   return found;
 }
 
-function membersByGroup(rows: readonly AttemptRow[]): { group: number; members: AttemptRow[] }[] {
+interface Members {
+  readonly group: number;
+  readonly members: readonly AttemptRow[];
+}
+
+function membersByGroup(rows: readonly AttemptRow[]): Members[] {
   const groups = new Map<number, AttemptRow[]>();
   for (const row of rows) {
     if (row.group === null || row.round === null || row.member === null) continue;
@@ -59,6 +60,17 @@ function membersByGroup(rows: readonly AttemptRow[]): { group: number; members: 
     else groups.set(row.group, [row]);
   }
   return [...groups].map(([group, members]) => ({ group, members })).sort((a, b) => a.group - b.group);
+}
+
+function groupOf(config: TrainConfig, { group, members }: Members): GroupRow {
+  const rewards = rewardsOf(config, members);
+  return {
+    round: members[0]!.round!,
+    group,
+    taskId: members[0]!.taskId,
+    state: stateOf(rewards),
+    rewards,
+  };
 }
 
 /** rewards[member]; null where the member is not clean. */

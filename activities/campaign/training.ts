@@ -1,7 +1,5 @@
 /** The ledger's side of a training run: where a step begins, what it planned, its batch, its end. */
-import { groupAdvantages } from '../../core/advantages.js';
 import type { Digest } from '../../core/artifacts.js';
-import { type BatchEpisode, encodeBatch } from '../../core/batch.js';
 import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import { attemptKey, stepId } from '../../core/keys.js';
@@ -9,11 +7,12 @@ import type { AttemptRow, CampaignState, GroupRow, StepRow } from '../../core/le
 import type { PlannedGroup, StageSeconds, StepStart, TrainPlan } from '../../core/orchestration.js';
 import { seedOf } from '../../core/seed.js';
 import { stepsInAll, validationConfig } from '../../core/stage-configs.js';
-import { decodeTokens } from '../../core/tokens.js';
 import { writeMetricsFile } from '../report/metrics-jsonl.js';
 import { refuseChangedSuite } from './attempts.js';
+import { assembleBatch } from './batch.js';
 import { type CampaignDeps, type Configurations, campaignRow, taskRef, taskRefs } from './deps.js';
-import { candidates, endedGroups, priorGroups, startedGroups } from './step-groups.js';
+import { firstCursor, reuseEpisodes } from './reuse.js';
+import { allGroups, candidates, endedGroups, priorGroups, startedGroups } from './step-groups.js';
 import { samplingMetrics, stageMetrics } from './step-metrics.js';
 import type { AttemptsSummary } from './summary.js';
 
@@ -37,7 +36,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       const config = await configs.ofKind(run, 'train');
       await refuseChangedSuite(deps, run);
       await ledger.setCampaignState(run, 'running');
-      const done = (await ledger.steps(run)).filter((row) => row.state === 'done').length;
+      const ended = (await ledger.steps(run)).filter(hasEnded).length;
       return {
         id: run,
         state: 'running',
@@ -50,7 +49,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
         shape: config.shape,
         saveEvery: config.saveEvery,
         validateEvery: config.validation.tasks.length > 0 ? config.validateEvery : 0,
-        nextStep: done + 1,
+        nextStep: ended + 1,
       };
     },
 
@@ -59,14 +58,15 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       const config = await configs.ofKind(run, 'train');
       const steps = await ledger.steps(run);
       const known = steps.find((row) => row.step === step);
-      if (known?.state === 'done') {
+      if (known && hasEnded(known)) {
         return { state: 'done', batchDigest: known.batchDigest, candidates: [], prior: [], firstTry: 1 };
       }
       if (known?.batchDigest) {
         return { state: 'sampled', batchDigest: known.batchDigest, candidates: [], prior: [], firstTry: 1 };
       }
       const before = steps.filter((row) => row.step < step);
-      const cursor = before.reduce((sum, row) => sum + row.started, 0);
+      const cursor = before.reduce((sum, row) => sum + row.started, await firstCursor(ledger, config));
+      await reuseEpisodes(ledger, run, step, config);
       await ledger.reopenExhausted(run, step);
       await ledger.putStep({
         run,
@@ -125,21 +125,8 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       const config = await configs.ofKind(run, 'train');
       const rows = await ledger.attempts(run, { step });
       const groups = await recordGroups(run, step, config, rows);
-      const episodes: BatchEpisode[] = [];
-      for (const group of groups
-        .filter(({ state }) => state === 'informative')
-        .slice(0, config.shape.groups)) {
-        const members = rows
-          .filter((row) => row.group === group.group && row.round === group.round)
-          .sort((a, b) => a.member! - b.member!);
-        const rewards = members.map((row) => row.reward!);
-        const advantages = groupAdvantages(rewards, config.shape.advantage);
-        for (const [index, member] of members.entries()) {
-          episodes.push({ key: member.key, advantage: advantages[index]!, ...(await tokensOf(member)) });
-        }
-      }
       const current = await stepRow(run, step);
-      const bytes = encodeBatch({ run, step, weightVersion: weightVersionOf(rows, run, step), episodes });
+      const { bytes, episodes } = await assembleBatch(artifacts, config, { run, step }, rows);
       const batchDigest = await artifacts.put(bytes);
       await ledger.putStep({
         ...current,
@@ -148,7 +135,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
         batchDigest,
         metrics: samplingMetrics(config, groups, rows),
       });
-      return { batchDigest, episodes: episodes.length };
+      return { batchDigest, episodes };
     },
 
     async failStep(run: string, step: number, cause: string): Promise<void> {
@@ -169,6 +156,35 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       await writeMetricsFile(ledger, run, deps.reports);
     },
 
+    /**
+     * Leaves the step out: the order of tasks moves on, the weights stay `weightDigest`, what was sampled is recorded.
+     * Throws `Fault('ledger', code: 'updated')` when its update is applied: such a step can only be finished.
+     */
+    async skipStep(run: string, step: number, weightDigest: Digest): Promise<void> {
+      const config = await configs.ofKind(run, 'train');
+      const current = await stepRow(run, step);
+      if (current.state === 'done' || current.state === 'skipped') return;
+      const applied = (await ledger.operations(run)).find((row) => row.step === step && row.state === 'done');
+      if (applied) {
+        throw new Fault('ledger', `step ${step} of ${run} cannot be skipped: its update is applied`, {
+          code: 'updated',
+          retry: false,
+        });
+      }
+      const rows = await ledger.attempts(run, { step });
+      const groups = allGroups(config, rows);
+      for (const group of groups) await ledger.putGroup(run, step, group);
+      await ledger.putStep({
+        ...current,
+        state: 'skipped',
+        started: startedGroups(rows),
+        baseDigest: weightDigest,
+        weightDigest,
+        metrics: { ...samplingMetrics(config, groups, rows), skipped: true },
+      });
+      await writeMetricsFile(ledger, run, deps.reports);
+    },
+
     /** Notes the score of the held-out tasks on the step that they were evaluated after; null where it has none. */
     async recordValidation(run: string, step: number): Promise<void> {
       const { id } = validationConfig(run, step, await configs.ofKind(run, 'train'));
@@ -181,9 +197,9 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
 
     async closeTraining(run: string, state: CampaignState, cause: string | null): Promise<void> {
       const steps = await ledger.steps(run);
-      const done = steps.filter((row) => row.state === 'done');
-      const weightDigest = done.at(-1)?.weightDigest ?? null;
-      await ledger.noteOnCampaign(run, { cause, steps: done.length, weightDigest }, state);
+      const ended = steps.filter(hasEnded);
+      const weightDigest = ended.at(-1)?.weightDigest ?? null;
+      await ledger.noteOnCampaign(run, { cause, steps: ended.length, weightDigest }, state);
     },
   };
 
@@ -197,26 +213,9 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
     for (const group of groups) await ledger.putGroup(run, step, group);
     return groups;
   }
-
-  async function tokensOf(row: AttemptRow) {
-    const document = JSON.parse(new TextDecoder().decode(await artifacts.get(row.trajectory!))) as {
-      tokens: Digest | null;
-    };
-    if (document.tokens === null) {
-      throw new Fault('artifacts', `${row.key}: the trajectory has no token record`, { retry: false });
-    }
-    return decodeTokens(await artifacts.get(document.tokens));
-  }
 }
 
-/** A batch is on-policy: every episode in it was sampled from one version of the weights. */
-function weightVersionOf(rows: readonly AttemptRow[], run: string, step: number): Digest {
-  const versions = new Set(rows.filter((row) => row.state === 'clean').map((row) => row.weightVersion));
-  const [version] = versions;
-  if (versions.size === 1 && version) return version;
-  throw new Fault(
-    'ledger',
-    `step ${step} of ${run}: expected one weight version, found ${[...versions].join(', ') || 'none'}`,
-    { code: 'mixed_weights', retry: false },
-  );
+/** Nothing of such a step is run again. */
+function hasEnded({ state }: StepRow): boolean {
+  return state === 'done' || state === 'skipped';
 }

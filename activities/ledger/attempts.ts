@@ -1,6 +1,6 @@
 /** Attempts: planned once, read many times. */
 import { Fault } from '../../core/faults.js';
-import type { AttemptRow, Counts, Ledger, PlannedAttempt } from '../../core/ledger.js';
+import type { AttemptRow, Counts, Ledger, PlannedAttempt, ReusedAttempt } from '../../core/ledger.js';
 import { attemptOf, CLEAN_COLUMNS, type CleanColumns } from './attempt-row.js';
 import type { Database } from './database.js';
 
@@ -33,6 +33,15 @@ const REOPEN = {
   name: 'reopen exhausted',
   text: `UPDATE attempts SET state = 'pending', ended_at = NULL
     WHERE campaign = $1 AND ($2::int IS NULL OR step = $2) AND state = 'exhausted' RETURNING key, id`,
+};
+/** One transaction: the function is called once a row. */
+const REUSE = {
+  name: 'reuse attempts',
+  text: `SELECT count(*) FILTER (WHERE reuse_attempt($1, w.key, w.task_id, w.slot, w.domain, w.template, w.seed,
+        w.step, w.round, w.group_index, w.member, w.source))::int AS added
+    FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                $8::int[], $9::int[], $10::int[], $11::int[], $12::text[])
+      AS w (key, task_id, slot, domain, template, seed, step, round, group_index, member, source)`,
 };
 const READ = {
   name: 'read attempts',
@@ -72,7 +81,10 @@ interface PlannedColumns {
 
 export function attemptWrites(
   database: Database,
-): Pick<Ledger, 'planAttempts' | 'reopenExhausted' | 'attempts' | 'missingKeys' | 'counts'> {
+): Pick<
+  Ledger,
+  'planAttempts' | 'reopenExhausted' | 'reuseAttempts' | 'attempts' | 'missingKeys' | 'counts'
+> {
   return {
     async planAttempts(campaign, attempts) {
       if (attempts.length === 0) return 0;
@@ -108,6 +120,26 @@ export function attemptWrites(
     async reopenExhausted(campaign, step) {
       const rows = await database.run<{ key: string; id: string }>(REOPEN, [campaign, step ?? null]);
       return [...rows].sort((a, b) => Number(a.id) - Number(b.id)).map(({ key }) => key);
+    },
+
+    async reuseAttempts(campaign, attempts) {
+      if (attempts.length === 0) return 0;
+      const column = <T>(of: (attempt: ReusedAttempt) => T): T[] => attempts.map(of);
+      const [row] = await database.run<{ added: number }>(REUSE, [
+        campaign,
+        column(({ key }) => key),
+        column(({ taskId }) => taskId),
+        column(({ slot }) => slot),
+        column(({ domain }) => domain),
+        column(({ template }) => template),
+        column(({ seed }) => seed),
+        column(({ step }) => step),
+        column(({ round }) => round),
+        column(({ group }) => group),
+        column(({ member }) => member),
+        column(({ from }) => from),
+      ]);
+      return row?.added ?? 0;
     },
 
     async attempts(campaign, filter): Promise<readonly AttemptRow[]> {

@@ -1,6 +1,6 @@
 /** Updates asked of the trainer: written down before they are sent, ended with the trainer's report. */
 import { Fault } from '../../core/faults.js';
-import type { Ledger, OperationRow, OperationState } from '../../core/ledger.js';
+import type { Ledger, OperationRow, OperationState, StepState } from '../../core/ledger.js';
 import type { UpdateReport } from '../../core/trainer.js';
 import type { Database } from './database.js';
 import { storableJson } from './values.js';
@@ -20,6 +20,11 @@ const INTENDED = {
 const SENT = {
   name: 'operation sent',
   text: `UPDATE operations SET state = 'sent', sent_at = now() WHERE op = $1 AND state IN ('intended', 'failed')`,
+};
+/** Locked, so that skipping a step and applying its update are put in an order. */
+const STEP_STATE = {
+  name: 'state of the step of an operation',
+  text: 'SELECT state FROM steps WHERE run = $1 AND step = $2 FOR UPDATE',
 };
 const LOCK = { name: 'lock operation', text: 'SELECT * FROM operations WHERE op = $1 FOR UPDATE' };
 const DONE = {
@@ -91,6 +96,10 @@ export function operationWrites(
           throw conflict(
             `${op} is done with weights ${row.report?.weightDigest}, reported are ${report.weightDigest}`,
           );
+        }
+        const [step] = await run<{ state: StepState }>(STEP_STATE, [row.run, row.step]);
+        if (step?.state === 'skipped') {
+          throw conflict(`step ${row.step} of ${row.run} was skipped: its update ${op} came too late`);
         }
         await run(DONE, [op, storableJson(report)]);
         await run(MOVE_STEP, [row.run, row.step, report.weightDigest, report.baseDigest, op]);

@@ -41,7 +41,7 @@ const USAGE = {
       coalesce(sum(t.other_sampled_tokens), 0)::float8 AS "otherSampledTokens",
       coalesce(sum(t.other_calls), 0)::float8 AS "otherCalls"
     FROM tries t JOIN attempts a ON a.id = t.attempt_id
-    WHERE (${OF_CAMPAIGN}) AND t.policy_calls IS NOT NULL GROUP BY 1`,
+    WHERE (${OF_CAMPAIGN}) AND t.policy_calls IS NOT NULL AND t.reused_from IS NULL GROUP BY 1`,
 };
 const FAULTS = {
   name: 'fault counts',

@@ -41,7 +41,8 @@ const TRIES = {
   name: 'read tries',
   text: `SELECT a.key, t.try_number, t.activity_attempt, t.execution, t.state, t.worker, t.started_at, t.ended_at,
       t.wall_ms, ${usageColumns('t')}, t.trajectory, t.passed, t.reward, t.termination,
-      t.fault_kind, t.fault_code, t.fault_message, t.fault_stack, t.during_tool_call
+      t.fault_kind, t.fault_code, t.fault_message, t.fault_stack, t.during_tool_call,
+      (SELECT b.key FROM tries s JOIN attempts b ON b.id = s.attempt_id WHERE s.id = t.reused_from) AS reused_from
     FROM tries t JOIN attempts a ON a.id = t.attempt_id WHERE a.key = $1 ORDER BY t.id`,
 };
 
@@ -81,6 +82,7 @@ interface TryColumns extends UsageColumns {
   readonly fault_message: string | null;
   readonly fault_stack: string | null;
   readonly during_tool_call: boolean | null;
+  readonly reused_from: string | null;
 }
 
 export function attemptReads(
@@ -150,6 +152,7 @@ function tryOf(row: TryColumns): TryRow {
     execution: row.execution,
     state: row.state,
     worker: row.worker,
+    reusedFrom: row.reused_from,
     startedAt: iso(row.started_at),
     endedAt: iso(row.ended_at),
     wallMs: row.wall_ms,

@@ -89,8 +89,8 @@ async function trainingOf(
   steps: number,
 ): Promise<TrainingSnapshot> {
   const rows = await ledger.steps(run);
-  const done = rows.filter((row) => row.state === 'done');
-  const current = rows.find((row) => row.state !== 'done') ?? null;
+  const done = rows.filter(hasEnded);
+  const current = rows.find((row) => !hasEnded(row)) ?? null;
   const attempts = current ? await ledger.attempts(run, { step: current.step }) : [];
   return {
     steps: Math.max(steps, done.length),
@@ -101,6 +101,11 @@ async function trainingOf(
     last: done.at(-1) ?? null,
     refills: done.reduce((sum, row) => sum + Number(row.metrics.refillGroups ?? 0), 0),
   };
+}
+
+/** Steps that a person left out count: nothing of them is still to come. */
+function hasEnded({ state }: StepRow): boolean {
+  return state === 'done' || state === 'skipped';
 }
 
 /** From the mean time of the steps that are done. */
