@@ -6,6 +6,7 @@ import { stepId } from '../../core/keys.js';
 import type { UpdateReport } from '../../core/trainer.js';
 import { PROBE_BOUND } from '../../temporal.config.js';
 import { Configurations } from '../campaign/deps.js';
+import { checkpointPath, startFolder } from './checkpoint-paths.js';
 import { bringTo, digestAfter, type LineageDeps } from './lineage.js';
 import { probeSequences } from './probe-sequences.js';
 import { withTrainer } from './waiting.js';
@@ -22,23 +23,8 @@ export function createTrainerActivities(deps: TrainerDeps) {
   const configs = new Configurations(ledger);
   const lineage: LineageDeps = {
     ...deps,
-    startOf: async (run) => {
-      const { from } = await configs.ofKind(run, 'train');
-      return from === 'base' ? undefined : checkpointPath(from.run, from.step);
-    },
+    startOf: async (run) => startFolder(ledger, await configs.ofKind(run, 'train')),
   };
-
-  /** Folder of a recorded checkpoint. Throws `Fault('trainer', code: 'no_checkpoint')`, naming those that exist. */
-  async function checkpointPath(run: string, step: number | 'latest'): Promise<string> {
-    const rows = await ledger.checkpoints(run);
-    const row = step === 'latest' ? rows[0] : rows.find((candidate) => candidate.step === step);
-    if (row) return row.path;
-    const known = rows.map((candidate) => candidate.step).join(', ') || 'none';
-    throw new Fault('trainer', `${run}: no checkpoint of step ${step}; recorded steps: ${known}`, {
-      code: 'no_checkpoint',
-      retry: false,
-    });
-  }
 
   async function publishChecked(run: string, step: number, signal: AbortSignal): Promise<Digest> {
     const { weightVersion } = await trainer.publish(run, signal);
@@ -59,7 +45,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
         }
         const { checkpoint } = model;
         const from =
-          checkpoint === 'base' ? undefined : await checkpointPath(checkpoint.run, checkpoint.step);
+          checkpoint === 'base' ? undefined : await checkpointPath(ledger, checkpoint.run, checkpoint.step);
         const { weightVersion } = await trainer.serve(from, signal);
         return { weightVersion };
       }),
