@@ -1,7 +1,8 @@
 /** `steadfast evaluate`: tasks × repetitions, resumable, with a score only when coverage is complete. */
 import type { Command } from 'commander';
+import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
-import { attemptsConfig, chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList } from './run/resolve.js';
+import { attemptsConfig, chooseTasks, DEFAULT_SUITE, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 
 interface EvaluateOptions extends StageOptions {
@@ -29,11 +30,9 @@ export function registerEvaluate(program: Command): void {
         : read;
       const { suiteRegistry } = await import('../workers/suites.js');
       const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
-      const wanted = options.tasks ? await readTaskList(options.tasks) : 'benchmark';
-      await runCampaign(
-        name,
-        attemptsConfig('eval', file, suite, await chooseTasks(suite, wanted)),
-        runOptions(file, options),
-      );
+      const tasks = options.tasks
+        ? await chooseTasks(suite, await readTaskList(options.tasks))
+        : spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit);
+      await runCampaign(name, attemptsConfig('eval', file, suite, tasks), runOptions(file, options));
     });
 }

@@ -1,7 +1,8 @@
 /** `steadfast probe`: every candidate n times, to see how hard it is for this policy. */
 import type { Command } from 'commander';
+import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
-import { attemptsConfig, chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList } from './run/resolve.js';
+import { attemptsConfig, chooseTasks, DEFAULT_SUITE, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 
 export function registerProbe(program: Command): void {
@@ -21,11 +22,9 @@ export function registerProbe(program: Command): void {
       const file = withFlags(await readRunFile(options.file), options, 'probe');
       const { suiteRegistry } = await import('../workers/suites.js');
       const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
-      const wanted = options.tasks ? await readTaskList(options.tasks) : 'train';
-      await runCampaign(
-        name,
-        attemptsConfig('probe', file, suite, await chooseTasks(suite, wanted)),
-        runOptions(file, options),
-      );
+      const tasks = options.tasks
+        ? await chooseTasks(suite, await readTaskList(options.tasks))
+        : spread(await chooseTasks(suite, 'train'), file.probe?.limit);
+      await runCampaign(name, attemptsConfig('probe', file, suite, tasks), runOptions(file, options));
     });
 }

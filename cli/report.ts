@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import { requireRoom } from '../infra/setup/disk.mjs';
 import { withStack } from './context.js';
 import { print, printJson } from './output.js';
+import { readRunFile } from './run/files.js';
 import { resolveCampaign } from './run/find.js';
-import { readRunFile } from './run/resolve.js';
 
 export function registerReport(program: Command): void {
   program

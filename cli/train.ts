@@ -1,8 +1,9 @@
 /** `steadfast train`: GRPO on a fixed pool, one durable workflow a step. */
 import type { Command } from 'commander';
 import { UsageError } from '../core/faults.js';
+import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
-import { chooseTasks, DEFAULT_SUITE, readRunFile, readTaskList, trainConfig } from './run/resolve.js';
+import { chooseTasks, DEFAULT_SUITE, trainConfig } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 
 interface TrainOptions extends StageOptions {

@@ -1,51 +1,13 @@
 /** From what a person wrote (run file and flags) to the whole configuration of a campaign. */
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { benchmarkExclusions } from '../../activities/campaign/pool.js';
 import type { AttemptsConfig, ModelRef, PipelineConfig, TrainConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { nearestFew } from '../../core/nearest.js';
-import { parseRunFile, type RunFile } from '../../core/schemas/run-file.js';
+import type { RunFile } from '../../core/schemas/run-file.js';
 import { SELECTION_DEFAULTS } from '../../core/selection/options.js';
 import { splitIds } from '../../core/selection/split.js';
 import type { Suite, TaskRef } from '../../core/suite.js';
 import { EPISODE_LIMITS, MAX_TRIES, SAMPLING, STEP, TRAINING, UPDATE_PLAN } from '../../temporal.config.js';
-
-/** Reads a run file (YAML or JSON). Throws `UsageError` naming file, line or key. */
-export async function readRunFile(file: string | undefined): Promise<RunFile> {
-  if (file === undefined) return {};
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`run file ${file}`, 'a readable file', (error as Error).message);
-  }
-  let value: unknown;
-  try {
-    value = parse(text);
-  } catch (error) {
-    throw new UsageError(`run file ${file}`, 'YAML or JSON', (error as Error).message.split('\n')[0]!);
-  }
-  return parseRunFile(value, `run file ${file}`);
-}
-
-/** A list of task ids from a YAML or JSON file: unique non-empty strings. */
-export async function readTaskList(file: string): Promise<readonly string[]> {
-  let value: unknown;
-  try {
-    value = parse(await readFile(file, 'utf8'));
-  } catch (error) {
-    throw new UsageError(`task list ${file}`, 'a YAML or JSON list of task ids', (error as Error).message);
-  }
-  if (!Array.isArray(value)) throw new UsageError(`task list ${file}`, 'a list of task ids', typeof value);
-  const seen = new Set<string>();
-  for (const [index, id] of value.entries()) {
-    const place = `task list ${file}, entry ${index + 1}`;
-    if (typeof id !== 'string' || id === '') throw new UsageError(place, 'a task id', JSON.stringify(id));
-    if (seen.has(id)) throw new UsageError(place, 'every id once', `"${id}" again`);
-    seen.add(id);
-  }
-  return [...seen];
-}
 
 /** The suite's tasks of a split, or the listed ones. Throws `UsageError` for ids that the suite does not have. */
 export async function chooseTasks(
@@ -69,12 +31,17 @@ export async function chooseTasks(
 export const DEFAULT_SUITE = 'deskbench';
 
 function common(file: RunFile, suite: Suite) {
+  const limits = { ...EPISODE_LIMITS, ...defined(file.limits) };
+  if (limits.episodeMs > EPISODE_LIMITS.episodeMs) {
+    const most = `at most ${EPISODE_LIMITS.episodeMs}, the clock that episode activities are made for`;
+    throw new UsageError('limits.episodeMs', most, String(limits.episodeMs));
+  }
   return {
     suite: suite.name,
     suiteDigest: suite.digest,
     seed: file.seed ?? TRAINING.seed,
     sampling: { ...SAMPLING, ...defined(file.sampling) },
-    limits: { ...EPISODE_LIMITS, ...defined(file.limits) },
+    limits,
     maxTries: file.maxTries ?? MAX_TRIES,
   };
 }
@@ -88,11 +55,13 @@ export function attemptsConfig(
   tasks: readonly string[],
 ): AttemptsConfig {
   if (tasks.length === 0) throw new UsageError('tasks', 'at least one task', 'none');
+  const repeat = (kind === 'probe' ? file.probe?.repeat : file.benchmark?.repeat) ?? REPEAT[kind];
+  requireSize(kind, tasks, repeat);
   return {
     kind,
     ...common(file, suite),
     tasks,
-    repeat: (kind === 'probe' ? file.probe?.repeat : file.benchmark?.repeat) ?? REPEAT[kind],
+    repeat,
     model: (file.model as ModelRef | undefined) ?? BASE_MODEL,
     exhaustedAsFailed: file.benchmark?.exhaustedAsFailed ?? false,
   };
@@ -100,6 +69,15 @@ export function attemptsConfig(
 
 /** Attempts a task by default: 8 to place a task in a band, 20 to call it dependable. */
 const REPEAT = { probe: 8, eval: 20 } as const;
+
+/** Planned attempts are rows that are read as a whole. */
+const MOST_ATTEMPTS = 1_000_000;
+
+function requireSize(what: string, tasks: readonly string[], repeat: number): void {
+  if (tasks.length * repeat <= MOST_ATTEMPTS) return;
+  const found = `${tasks.length} tasks × ${repeat}`;
+  throw new UsageError(`${what} repeat`, `at most ${MOST_ATTEMPTS} attempts in all`, found);
+}
 
 /**
  * The pool must fill one batch, and holds no benchmark task. Throws `UsageError` if not. With `validateEvery` a part
@@ -153,7 +131,9 @@ export async function trainConfig(
   };
 }
 
+/** What cannot work is refused here, before the first candidate is probed. Throws `UsageError`. */
 export async function pipelineConfig(file: RunFile, suite: Suite): Promise<PipelineConfig> {
+  requireBase(file.model);
   const candidates = await chooseTasks(suite, 'train');
   const {
     suite: name,
@@ -166,6 +146,21 @@ export async function pipelineConfig(file: RunFile, suite: Suite): Promise<Pipel
     maxTries,
     ...train
   } = await trainConfig(file, suite, candidates);
+  const probe = {
+    tasks: spread(candidates, file.probe?.limit),
+    repeat: file.probe?.repeat ?? REPEAT.probe,
+  };
+  const selection = {
+    minCleanRuns: file.selection?.minCleanRuns ?? Math.min(3, probe.repeat),
+    retainBands: file.selection?.retainBands ?? ['hard', 'medium', 'easy'],
+  };
+  const benchmark = {
+    tasks: spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit),
+    repeat: file.benchmark?.repeat ?? REPEAT.eval,
+  };
+  requireSize('probe', probe.tasks, probe.repeat);
+  requireSize('benchmark', benchmark.tasks, benchmark.repeat);
+  requireChoice(await suite.tasks(), probe, selection.minCleanRuns, train.shape.groups);
   return {
     kind: 'pipeline',
     suite: name,
@@ -174,23 +169,46 @@ export async function pipelineConfig(file: RunFile, suite: Suite): Promise<Pipel
     sampling,
     limits,
     maxTries,
-    probe: { tasks: spread(candidates, file.probe?.limit), repeat: file.probe?.repeat ?? REPEAT.probe },
-    selection: {
-      minCleanRuns: file.selection?.minCleanRuns ?? 3,
-      retainBands: file.selection?.retainBands ?? ['hard', 'medium', 'easy'],
-    },
-    benchmark: {
-      tasks: spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit),
-      repeat: file.benchmark?.repeat ?? REPEAT.eval,
-    },
+    probe,
+    selection,
+    benchmark,
     // What is held out is a part of the pool, which is selected when the candidates have been probed.
     train: { ...train, validation: { ...train.validation, tasks: [] } },
     prices: file.prices ?? null,
   };
 }
 
+/** A pipeline trains the trainer's base; another model in its file would be ignored, unseen. */
+function requireBase(model: RunFile['model']): void {
+  if (model === undefined || (model.kind === 'trainer' && model.checkpoint === 'base')) return;
+  const found = model.kind === 'trainer' ? 'a checkpoint' : `a model of kind ${model.kind}`;
+  throw new UsageError('model', "the trainer's base, which a pipeline trains", found, 'Leave it away.');
+}
+
+/** Candidates that selection may keep must be enough for one batch, whatever the probe will say of them. */
+function requireChoice(
+  refs: readonly TaskRef[],
+  probe: PipelineConfig['probe'],
+  minCleanRuns: number,
+  groups: number,
+): void {
+  if (minCleanRuns > probe.repeat) {
+    const most = `at most ${probe.repeat}, the attempts of each candidate`;
+    throw new UsageError('selection.minCleanRuns', most, String(minCleanRuns));
+  }
+  const excluded = benchmarkExclusions(refs);
+  const eligible = probe.tasks.filter((id) => !excluded.has(id));
+  if (eligible.length >= groups) return;
+  throw new UsageError(
+    'probe.limit',
+    `at least ${groups} candidates that are no benchmark's, one batch`,
+    `${eligible.length} of ${probe.tasks.length}`,
+    'Probe more candidates, or train with fewer groups.',
+  );
+}
+
 /** At most `limit` of the tasks, evenly over the list, so that every template keeps its share. */
-function spread(tasks: readonly string[], limit = tasks.length): readonly string[] {
+export function spread(tasks: readonly string[], limit = tasks.length): readonly string[] {
   if (limit >= tasks.length) return tasks;
   return Array.from({ length: limit }, (_, index) => tasks[Math.floor((index * tasks.length) / limit)]!);
 }

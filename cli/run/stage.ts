@@ -1,14 +1,18 @@
 /** Running one campaign from the command line: claim, start or attach, watch, and say how it ended. */
 import pc from 'picocolors';
 import type { CampaignConfig } from '../../core/campaign.js';
+import { UsageError } from '../../core/faults.js';
+import { configDiff, describeChanges } from '../../core/fingerprint.js';
 import { campaignId } from '../../core/keys.js';
-import type { CampaignRow } from '../../core/ledger.js';
+import type { CampaignRow, Ledger, LedgerReads } from '../../core/ledger.js';
+import { homeFolder } from '../../infra/setup/root.mjs';
 import { openStack, type StackContext, withStack } from '../context.js';
 import { EXIT } from '../exit.js';
 import { onInterrupt } from '../interrupts.js';
 import { print, printJson, say } from '../output.js';
 import { endText } from './ending.js';
 import { type Launched, launch } from './launch.js';
+import { requireModel } from './model.js';
 import type { RunOptions } from './options.js';
 import { watch } from './watch.js';
 
@@ -16,6 +20,7 @@ import { watch } from './watch.js';
 export async function runCampaign(name: string, config: CampaignConfig, options: RunOptions): Promise<void> {
   if (options.dryRun) return dryRun(name, config, options.json ?? false);
   await withStack(async (context) => {
+    await requireModel(await context.ledger(), config);
     const launched = await launch(context, name, config, options.lanes);
     sayLaunched(context, launched);
     if (launched.how === 'finished') return finish(context, launched.row, options.json ?? false);
@@ -80,26 +85,58 @@ export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {
   return result?.complete === false ? EXIT.incomplete : EXIT.ok;
 }
 
-/** Everything resolved and checked; nothing started. With a running stack, a name in use is checked too. */
+/** Everything resolved and checked, all that does not hold is listed; nothing is started. */
 async function dryRun(name: string, config: CampaignConfig, json: boolean): Promise<void> {
   const id = campaignId(config.kind, name);
-  const known = await knownCampaign(id);
-  if (json) printJson({ id, config, known: known?.state ?? null });
-  else {
-    print(JSON.stringify(config, shortLists, 2));
-    say(known ? `${id} exists and is ${known.state}.` : `${id} would be started. Nothing was.`);
+  const { known, problems } = await preflight(id, config);
+  if (problems.length > 0) process.exitCode = EXIT.usage;
+  const words = problems.map(({ message }) => message);
+  if (json) return printJson({ id, config, known: known?.state ?? null, problems: words });
+  print(JSON.stringify(config, shortLists, 2));
+  for (const problem of words) say(`${pc.red('✗')} ${problem}`);
+  if (words.length > 0) say(`${id} could not be started; nothing was.`);
+  else say(known ? `${id} exists and is ${known.state}.` : `${id} would be started. Nothing was.`);
+}
+
+interface Preflight {
+  readonly known: CampaignRow | undefined;
+  readonly problems: readonly Error[];
+}
+
+/** With a running stack what only its ledger knows is checked too: the name, and the model's checkpoint. */
+async function preflight(id: string, config: CampaignConfig): Promise<Preflight> {
+  const { examine } = await import('../../infra/stack/preflight.js');
+  const { SERVICES } = await import('../../infra/stack/plan.js');
+  const { readStack } = await import('../../infra/stack/info.js');
+  const workers = { pipeline: 1, sandbox: 1, gpu: 1 };
+  const checks = await examine({ home: homeFolder(), services: SERVICES, workers });
+  const problems: Error[] = checks.flatMap(({ problem }) => problem ?? []);
+  const info = readStack();
+  if (!info) return { known: undefined, problems };
+  const context = openStack(info);
+  try {
+    const ledger = await context.ledger();
+    const known = await ledger.campaign(id);
+    problems.push(...changedProblem(known, config), ...(await modelProblem(ledger, config)));
+    return { known, problems };
+  } finally {
+    await context.close();
   }
 }
 
-async function knownCampaign(id: string): Promise<CampaignRow | undefined> {
-  const { readStack } = await import('../../infra/stack/info.js');
-  const info = readStack();
-  if (!info) return undefined;
-  const context = openStack(info);
+function changedProblem(known: CampaignRow | undefined, config: CampaignConfig): UsageError[] {
+  const changes = known ? configDiff(known.config, config) : [];
+  if (!known || changes.length === 0) return [];
+  return [new UsageError(known.id, 'the configuration that it was started with', describeChanges(changes))];
+}
+
+async function modelProblem(ledger: Ledger & LedgerReads, config: CampaignConfig): Promise<UsageError[]> {
   try {
-    return await (await context.ledger()).campaign(id);
-  } finally {
-    await context.close();
+    await requireModel(ledger, config);
+    return [];
+  } catch (error) {
+    if (error instanceof UsageError) return [error];
+    throw error;
   }
 }
 

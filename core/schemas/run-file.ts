@@ -5,11 +5,16 @@
 import { z } from 'zod';
 import type { EpisodeLimits, StepShape } from '../campaign.js';
 import { UsageError } from '../faults.js';
-import { nearest } from '../nearest.js';
 import type { UpdatePlan } from '../trainer.js';
+import { problemsOf } from './problems.js';
 
-const count = z.int().min(1);
-const countOrNone = z.int().min(0);
+/** Above its bound a number is a slip of the keyboard: refused here, before it becomes a run that never ends. */
+const upTo = (most: number) => z.int().min(1).max(most);
+const count = upTo(1_000_000);
+const countOrNone = z.int().min(0).max(1_000_000);
+/** A day; timers of the platform overflow at 24 days and would end at once. */
+const milliseconds = upTo(86_400_000);
+const repeat = upTo(10_000);
 const share = z.number().min(0).max(1);
 const positive = z.number().positive();
 
@@ -19,16 +24,16 @@ const limits = z.strictObject({
   promptTokens: count.optional(),
   userTurns: countOrNone.optional(),
   agentActions: count.optional(),
-  episodeMs: count.optional(),
-  messageMs: count.optional(),
-  toolMs: count.optional(),
+  episodeMs: milliseconds.optional(),
+  messageMs: milliseconds.optional(),
+  toolMs: milliseconds.optional(),
 } satisfies Record<keyof EpisodeLimits, z.ZodType>);
 
 const shape = z.strictObject({
-  groups: count.optional(),
-  groupSize: z.int().min(2).optional(),
+  groups: upTo(1_000).optional(),
+  groupSize: z.int().min(2).max(1_000).optional(),
   maxRefillRounds: countOrNone.optional(),
-  maxGroups: count.optional(),
+  maxGroups: upTo(10_000).optional(),
   minInformative: count.optional(),
   refill: z.enum(['round', 'eager']).optional(),
   advantage: z.enum(['group-std', 'none']).optional(),
@@ -43,7 +48,7 @@ const plan = z.strictObject({
   normalisation: z.literal('token-mean').optional(),
 } satisfies Record<keyof UpdatePlan, z.ZodType>);
 
-const model = z.union([
+const model = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('trainer'),
     checkpoint: z.union([
@@ -80,9 +85,9 @@ export const runFileSchema = z.strictObject({
     })
     .optional(),
   limits: limits.optional(),
-  maxTries: count.optional(),
-  lanes: count.optional(),
-  probe: z.strictObject({ repeat: count.optional(), limit: count.optional() }).optional(),
+  maxTries: upTo(100).optional(),
+  lanes: upTo(1_000).optional(),
+  probe: z.strictObject({ repeat: repeat.optional(), limit: count.optional() }).optional(),
   selection: z
     .strictObject({
       minCleanRuns: count.optional(),
@@ -94,17 +99,17 @@ export const runFileSchema = z.strictObject({
     .optional(),
   benchmark: z
     .strictObject({
-      repeat: count.optional(),
+      repeat: repeat.optional(),
       limit: count.optional(),
       exhaustedAsFailed: z.boolean().optional(),
     })
     .optional(),
   train: z
     .strictObject({
-      steps: count.optional(),
+      steps: upTo(100_000).optional(),
       saveEvery: count.optional(),
       validateEvery: countOrNone.optional(),
-      validationRepeat: count.optional(),
+      validationRepeat: repeat.optional(),
       shape: shape.optional(),
       plan: plan.optional(),
     })
@@ -126,45 +131,8 @@ export type RunFile = z.infer<typeof runFileSchema>;
 export function parseRunFile(value: unknown, place: string): RunFile {
   const parsed = runFileSchema.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => problemOf(issue, value));
-  throw new UsageError(place, 'a run file with known keys and types', problems.join('; '));
-}
-
-function problemOf(issue: z.core.$ZodIssue, value: unknown): string {
-  const path = issue.path.join('.') || 'the file';
-  if (issue.code === 'unrecognized_keys') {
-    const known = keysAt(issue.path);
-    return issue.keys
-      .map((key) => {
-        const suggestion = nearest(key, known);
-        const full = [...issue.path, key].join('.');
-        return `unknown key ${full}${suggestion ? ` (did you mean ${suggestion}?)` : ''}`;
-      })
-      .join('; ');
-  }
-  return `${path}: ${issue.message}, found ${JSON.stringify(valueAt(value, issue.path))}`;
-}
-
-/** Known keys of the object at a path of the schema; empty where the schema branches. */
-function keysAt(path: readonly PropertyKey[]): readonly string[] {
-  let schema: z.ZodType = runFileSchema;
-  for (const key of path) {
-    const object = unwrapped(schema);
-    if (!(object instanceof z.ZodObject)) return [];
-    schema = object.shape[String(key)] as z.ZodType;
-  }
-  const object = unwrapped(schema);
-  return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
-}
-
-function unwrapped(schema: z.ZodType): z.ZodType {
-  return schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (at, key) =>
-      typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined,
-    value,
-  );
+  const problems = problemsOf(runFileSchema, parsed.error.issues, value);
+  if (problems.length === 1) throw new UsageError(place, 'known keys and types', problems[0]!);
+  const list = problems.map((problem) => `\n  ${problem}`).join('');
+  throw new UsageError(place, 'known keys and types', `${problems.length} problems:${list}`);
 }

@@ -1,0 +1,21 @@
+/** A model that a campaign names, looked for before the campaign is claimed. */
+import type { CampaignConfig, ModelRef } from '../../core/campaign.js';
+import { UsageError } from '../../core/faults.js';
+import type { Ledger, LedgerReads } from '../../core/ledger.js';
+import { resolveCampaign } from './find.js';
+
+/** Throws `UsageError` for a run that the ledger does not know, or a step that it has no checkpoint of. */
+export async function requireModel(ledger: Ledger & LedgerReads, config: CampaignConfig): Promise<void> {
+  const model: ModelRef | undefined = 'model' in config ? config.model : undefined;
+  if (model?.kind !== 'trainer' || model.checkpoint === 'base') return;
+  const { run, step } = model.checkpoint;
+  const { id, kind } = await resolveCampaign(ledger, run);
+  if (kind !== 'train') throw new UsageError('--model', 'a checkpoint of a training run', `${id}, a ${kind}`);
+  const steps = (await ledger.checkpoints(run)).map((checkpoint) => checkpoint.step);
+  if (steps.length > 0 && (step === 'latest' || steps.includes(step))) return;
+  throw new UsageError(
+    '--model',
+    steps.length === 0 ? `a run with a checkpoint` : `a checkpoint of ${run}: ${steps.join(', ')}`,
+    steps.length === 0 ? `${run}, which has none yet` : `step ${step}`,
+  );
+}
