@@ -37,7 +37,7 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
     campaigns.setState(campaign, paused ? 'paused' : 'running', null),
   );
   const plan = await campaigns.openCampaign(campaign);
-  await control.announce();
+  await control.opened();
   const ranges = shardRanges(plan.taskCount * plan.repeat, SHARD_SIZE);
   const parallel = Math.min(PARALLEL_SHARDS, ranges.length);
   const lanesOfShard = Math.max(1, Math.floor(lanes / Math.max(1, parallel)));

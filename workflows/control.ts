@@ -41,6 +41,7 @@ export class Control {
   #recorded = false;
   #stop: ControlState['stop'] = 'no';
   #ending = false;
+  #opened = false;
   #recording: Promise<void> | undefined;
   readonly #record: RecordPause | undefined;
   readonly #children = new Set<Child<unknown>>();
@@ -104,11 +105,26 @@ export class Control {
   /** Paused from inside, e.g. because a step failed; a person unpauses it. */
   async pauseSelf(): Promise<void> {
     this.#paused = true;
-    await this.announce();
+    await this.#announce();
   }
 
-  /** Brings the recorded state up to date, e.g. where a workflow begins paused. */
-  announce(): Promise<void> {
+  /** The other way round, where what it waited for was decided. */
+  async unpauseSelf(): Promise<void> {
+    this.#paused = false;
+    await this.#announce();
+  }
+
+  /**
+   * The campaign's row says that it runs: from now on pauses are written down. Before, a pause could be overwritten by
+   * the first write of a workflow that is just beginning.
+   */
+  async opened(): Promise<void> {
+    this.#opened = true;
+    await this.#announce();
+  }
+
+  /** Brings the recorded state up to date. */
+  #announce(): Promise<void> {
     this.#recording ??= this.#recordChanges().finally(() => {
       this.#recording = undefined;
     });
@@ -146,7 +162,7 @@ export class Control {
 
   async #apply(next: ControlState): Promise<ControlState> {
     this.#set(next);
-    await Promise.all([...[...this.#children].map((child) => this.#tell(child)), this.announce()]);
+    await Promise.all([...[...this.#children].map((child) => this.#tell(child)), this.#announce()]);
     return this.state;
   }
 
@@ -167,6 +183,7 @@ export class Control {
 
   /** One write at a time, so that the last one is the newest. */
   async #recordChanges(): Promise<void> {
+    if (this.#record) await condition(() => this.#opened);
     while (this.#record && this.#recorded !== this.#paused) {
       const paused = this.#paused;
       await this.#record(paused);

@@ -47,6 +47,7 @@ async function runPipeline(input: PipelineInput): Promise<PipelineResult> {
   setHandler(pipelineStageQuery, () => stage);
   let report: string | null = null;
   await campaigns.setState(input.campaign, 'running', null);
+  await control.opened();
   for (stage of PIPELINE_STAGES) {
     await control.clear();
     if (control.stopping) break;

@@ -25,6 +25,7 @@ import { Control, type ControlState } from './control.js';
 import { causeOf, recordingFailure } from './failure.js';
 import { grpoStep } from './grpo-step.js';
 import { campaigns, episodes } from './proxies.js';
+import { refuseSkip, skipStep, skipUpdate } from './skip.js';
 
 export interface TrainInput {
   readonly campaign: string;
@@ -68,16 +69,15 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
   const control = new Control(input.control, (paused) =>
     campaigns.setState(campaign, paused ? 'paused' : 'running', paused ? cause : null),
   );
-  const plan = await campaigns.openTraining(campaign);
-  const run: Run = { campaign, lanes, plan, control };
-  let steps = plan.steps;
-  let step = plan.nextStep;
-  // The step before may have been stopped before its evaluation; one that is done is not run again.
-  let due = validates(plan, step - 1);
+  // Handlers first: an update that finds none is refused, and the ledger may take its time.
+  let step = 0;
+  let steps = 0;
   setHandler(trainProgressQuery, () => ({ step, steps, control: control.state, cause }));
   setHandler(
     extendUpdate,
     async (to) => {
+      await condition(() => steps > 0);
+      if (to <= steps) throw notMore(steps, to);
       steps = to;
       await campaigns.extendTraining(campaign, to);
       return to;
@@ -85,30 +85,57 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
     {
       validator: (to) => {
         control.refuseWhenEnding('extend');
-        if (!Number.isSafeInteger(to) || to <= steps) {
-          throw ApplicationFailure.nonRetryable(
-            `extend: expected more than ${steps} steps, found ${JSON.stringify(to)}`,
-          );
-        }
+        if (!Number.isSafeInteger(to) || to <= steps) throw notMore(steps, to);
       },
     },
   );
-  await control.announce();
+  // The step that a person wants to leave out, and whether the loop waits between two steps.
+  let skipped: number | undefined;
+  let rests = false;
+  let due = false;
+  const rest = async () => {
+    rests = true;
+    await control.clear();
+    rests = false;
+  };
+  setHandler(
+    skipUpdate,
+    async (wanted) => {
+      skipped = wanted;
+      await control.unpauseSelf();
+      return wanted;
+    },
+    { validator: (wanted) => refuseSkip(wanted, { control, step, waits: rests && !due }) },
+  );
+  const plan = await campaigns.openTraining(campaign);
+  const run: Run = { campaign, lanes, plan, control };
+  steps = plan.steps;
+  step = plan.nextStep;
+  // The step before may have been stopped before its evaluation; one that is done is not run again.
+  due = validates(plan, step - 1);
+  await control.opened();
   await control.unlessStopped(() => episodes.proveParity(campaign));
 
   while (!control.stopping && (due || step <= steps)) {
-    await control.clear();
+    await rest();
     if (control.stopping) break;
-    const failure: Failure = due ? await validate(run, step - 1) : await train(run, step, steps);
+    const failure: Failure =
+      skipped === step
+        ? await leaveOut(run, step, steps)
+        : due
+          ? await validate(run, step - 1)
+          : await train(run, step, steps);
+    skipped = undefined;
     cause = failure;
     if (failure === null) {
       if (due) due = false;
       else due = validates(plan, step++);
     } else if (!control.stopping) {
       await control.pauseSelf();
-      await control.clear();
+      await rest();
     }
-    if (workflowInfo().continueAsNewSuggested && !control.stopping) {
+    // A step that is to be left out is, first: the next execution would not know of it.
+    if (workflowInfo().continueAsNewSuggested && !control.stopping && skipped === undefined) {
       await condition(allHandlersFinished);
       await continueAsNew<typeof trainingRun>({ ...input, control: control.state });
     }
@@ -119,15 +146,33 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
   return { state, steps: step - 1, cause };
 }
 
+function notMore(steps: number, found: unknown): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(
+    `extend: expected more than ${steps} steps, found ${JSON.stringify(found)}`,
+  );
+}
+
 /** True when the held-out tasks are evaluated after this step. */
 function validates({ validateEvery }: TrainPlan, step: number): boolean {
   return validateEvery > 0 && step > 0 && step % validateEvery === 0;
 }
 
-async function train({ campaign, lanes, plan, control }: Run, step: number, steps: number): Promise<Failure> {
-  // The configured last step stays a checkpoint when the run is extended: a pipeline evaluates it by its number.
+/** The configured last step stays a checkpoint when the run is extended: a pipeline evaluates it by its number. */
+function saves(plan: TrainPlan, step: number, steps: number): boolean {
   const last = step === steps || step === plan.configuredSteps;
-  const save = last || step % plan.saveEvery === 0 || validates(plan, step);
+  return last || step % plan.saveEvery === 0 || validates(plan, step);
+}
+
+async function leaveOut(run: Run, step: number, steps: number): Promise<Failure> {
+  const cause = await outcome(async () => {
+    await skipStep(run, step, saves(run.plan, step, steps));
+    return null;
+  });
+  return cause === null ? null : `step ${step}: ${cause}`;
+}
+
+async function train({ campaign, lanes, plan, control }: Run, step: number, steps: number): Promise<Failure> {
+  const save = saves(plan, step, steps);
   const { shape, maxTries } = plan;
   const cause = await outcome(async () => {
     const result = await control.follow((state) =>

@@ -6,7 +6,7 @@ import type { CampaignRow } from '../../core/ledger.js';
 import { stepsInAll } from '../../core/stage-configs.js';
 import { LANES } from '../../temporal.config.js';
 import type { StackContext } from '../context.js';
-import { startWorkflow } from './launch.js';
+import { hasEnded, startWorkflow } from './launch.js';
 
 /**
  * Raises the number of steps to `to`. A run that has ended is started again, after what it is to do is written down.
@@ -15,19 +15,24 @@ import { startWorkflow } from './launch.js';
 export async function extendRun(context: StackContext, row: CampaignRow, to: number): Promise<number> {
   const place = `extend ${row.id}`;
   if (row.kind !== 'train') throw new UsageError(place, 'a training run', `a campaign of kind ${row.kind}`);
-  try {
-    return await (await context.temporal()).workflow
-      .getHandle(row.id)
-      .executeUpdate<number, [number]>('extend', { args: [to] });
-  } catch (error) {
-    if (error instanceof WorkflowUpdateFailedError) {
-      throw new UsageError(place, 'a change that the run can take', error.cause?.message ?? error.message);
-    }
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-  }
+  const extended = hasEnded(row) ? undefined : await updateRunning(context, row.id, to);
+  if (extended !== undefined) return extended;
   const steps = stepsInAll(row.config as TrainConfig, row.result);
   if (to <= steps) throw new UsageError(place, `more than ${steps} steps`, String(to));
   await (await context.ledger()).noteOnCampaign(row.id, { extendedTo: to }, 'running');
-  await startWorkflow(context, row.id, 'train', LANES);
+  await startWorkflow(context, row.id, 'train', LANES, { ended: true });
   return to;
+}
+
+/** Undefined when no workflow of that id runs. */
+async function updateRunning(context: StackContext, id: string, to: number): Promise<number | undefined> {
+  const handle = (await context.temporal()).workflow.getHandle(id);
+  try {
+    return await handle.executeUpdate<number, [number]>('extend', { args: [to] });
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    const found = error.cause?.message ?? error.message;
+    throw new UsageError(`extend ${id}`, 'a change that the run can take', found);
+  }
 }

@@ -2,12 +2,13 @@
  * Starting a campaign, or going on with it. The ledger is asked first: a name with another configuration is refused
  * with every changed path; a finished one is shown; anything else attaches to its workflow, or starts it again.
  */
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { CampaignConfig } from '../../core/campaign.js';
 import { fingerprint } from '../../core/fingerprint.js';
 import { type CampaignKind, campaignId } from '../../core/keys.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { QUEUES } from '../../temporal.config.js';
+import type { ControlState } from '../../workflows/control.js';
 import type { StackContext } from '../context.js';
 
 /** Workflow types by kind of campaign (workflows/index.ts). */
@@ -43,31 +44,58 @@ export async function launch(
     parent: null,
   });
   if (status === 'known' && row.state === 'done' && isComplete(row)) return { id, how: 'finished', row };
-  const started = await startWorkflow(context, id, config.kind, lanes);
+  const started = await startWorkflow(context, id, config.kind, lanes, { ended: hasEnded(row) });
   return { id, how: started ? (status === 'created' ? 'started' : 'resumed') : 'attached', row };
 }
 
-/** False when a workflow of that id runs already. */
+/**
+ * False when a workflow of that id runs already. One that is about to close is waited for: with `ended` the ledger
+ * says that the campaign has ended, else the workflow is asked whether it was told to stop now.
+ */
 export async function startWorkflow(
   context: StackContext,
   id: string,
   kind: CampaignKind,
   lanes: number,
+  { ended }: { readonly ended: boolean },
 ): Promise<boolean> {
-  const temporal = await context.temporal();
-  try {
-    await temporal.workflow.start(WORKFLOWS[kind], {
-      workflowId: id,
-      taskQueue: QUEUES.pipeline,
-      args: [{ campaign: id, lanes }],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'FAIL',
-    });
-    return true;
-  } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
-    throw error;
+  const client = await context.temporal();
+  const { workflow } = client;
+  for (;;) {
+    try {
+      await workflow.start(WORKFLOWS[kind], {
+        workflowId: id,
+        taskQueue: QUEUES.pipeline,
+        args: [{ campaign: id, lanes }],
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        workflowIdConflictPolicy: 'FAIL',
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      if (!ended && !(await isStopping(client, id))) return false;
+    }
+    // How it closes does not matter: what it leaves is in the ledger.
+    await Promise.allSettled([workflow.getHandle(id).result()]);
   }
+}
+
+const ASK_MS = 3_000;
+
+async function isStopping(client: Client, id: string): Promise<boolean> {
+  try {
+    const { stop } = await client.withDeadline(Date.now() + ASK_MS, () =>
+      client.workflow.getHandle(id).query<ControlState>('control-state'),
+    );
+    return stop === 'now';
+  } catch {
+    // No worker answers, or it has closed this moment: whatever it is, the run can be watched.
+    return false;
+  }
+}
+
+export function hasEnded({ state }: Pick<CampaignRow, 'state'>): boolean {
+  return state === 'done' || state === 'failed' || state === 'stopped';
 }
 
 /** A finished probe or evaluation with exhausted attempts may be started again for those alone. */

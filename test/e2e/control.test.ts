@@ -1,0 +1,262 @@
+/**
+ * Pause, unpause, stop, extend, and starting a name again, on a real stack: what was committed stays, what was
+ * refused changes nothing, and a run that fails says why and can go on.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStack, type StackContext } from '../../cli/context.js';
+import { sendUpdate } from '../../cli/control.js';
+import { extendRun } from '../../cli/run/extend.js';
+import { type Launched, launch } from '../../cli/run/launch.js';
+import { attemptsConfig, pipelineConfig, trainConfig } from '../../cli/run/resolve.js';
+import type { CampaignConfig } from '../../core/campaign.js';
+import type { CampaignRow, CampaignState, Ledger, LedgerReads } from '../../core/ledger.js';
+import type { RunFile } from '../../core/schemas/run-file.js';
+import { startStack } from '../../infra/stack/start.js';
+import { createDeskbench } from '../../suites/deskbench/suite.js';
+import { discard, temporaryHome } from '../setup/harness.js';
+import { type People, startPeople, withVariables } from './people.js';
+import { until } from './until.js';
+
+const LANES = 6;
+const suite = createDeskbench();
+let home = '';
+let people: People;
+let context: StackContext;
+let ledger: Ledger & LedgerReads;
+let candidates: readonly string[] = [];
+
+beforeAll(async () => {
+  home = temporaryHome();
+  people = await startPeople();
+  const info = await withVariables(people.environment, () => startStack({ home }));
+  context = openStack(info);
+  ledger = await context.ledger();
+  candidates = (await suite.tasks()).filter(({ split }) => split === 'train').map(({ id }) => id);
+}, 200_000);
+afterAll(async () => {
+  await context?.close();
+  await discard(home);
+  await people?.close();
+});
+
+describe('an evaluation', () => {
+  const slow: RunFile = {
+    model: { kind: 'scripted', errorRate: 0.3, turnDelayMs: 60 },
+    benchmark: { repeat: 4 },
+  };
+  const evaluate = (name: string, file = slow) =>
+    launched(name, attemptsConfig('eval', file, suite, candidates.slice(0, 15)));
+
+  it('pauses, goes on, stops, and is started again where its rows end', async () => {
+    const { id, how } = await evaluate('paused');
+    expect(how).toBe('started');
+    await until('the first clean attempts', async () => (await clean(id)).size >= 3);
+
+    await sendUpdate(context, id, 'pause');
+    expect((await row(id)).state).toBe('paused');
+    await until('nothing in flight', async () => (await ledger.progress(id)).running === 0);
+    const paused = await clean(id);
+    await sleep(1_000);
+    expect(await clean(id)).toEqual(paused);
+    expect((await evaluate('paused')).how).toBe('attached');
+
+    await sendUpdate(context, id, 'unpause');
+    await until('more clean attempts', async () => (await clean(id)).size > paused.size);
+    expect((await row(id)).state).toBe('running');
+
+    await sendUpdate(context, id, 'stop', 'now');
+    await ended(id, 'stopped');
+    const stopped = await clean(id);
+    expect(stopped.size).toBeLessThan(60);
+    await expect(sendUpdate(context, id, 'pause')).rejects.toThrow(/a running campaign|is ending/);
+
+    expect((await evaluate('paused')).how).toBe('resumed');
+    await until('more clean attempts', async () => (await clean(id)).size > stopped.size);
+    // Started again before the stop is through.
+    await sendUpdate(context, id, 'stop', 'now');
+    expect((await evaluate('paused')).how).toBe('resumed');
+    await ended(id, 'done');
+    const all = await clean(id);
+    expect(all.size).toBe(60);
+    for (const [key, trajectory] of stopped) expect([key, all.get(key)]).toEqual([key, trajectory]);
+    expect((await ledger.counts(id)).faults).not.toHaveProperty('sandbox');
+    expect((await evaluate('paused')).how).toBe('finished');
+  }, 180_000);
+
+  it('refuses another configuration under its name, listing every changed path', async () => {
+    const changed = { ...slow, seed: 43, benchmark: { repeat: 5 }, limits: { userTurns: 3 } };
+    await expect(evaluate('paused', changed)).rejects.toThrow(
+      /limits\.userTurns: 10 → 3[\s\S]*repeat: 4 → 5[\s\S]*seed: 42 → 43/,
+    );
+  });
+
+  it('refuses nonsense, and the run goes on', async () => {
+    const { id } = await evaluate('refused');
+    await expect(sendUpdate(context, id, 'stop', 'sometime')).rejects.toThrow(
+      /expected "now" or "after-step", found "sometime"/,
+    );
+    await expect(extendRun(context, await row(id), 9)).rejects.toThrow(/expected a training run/);
+    await sendUpdate(context, id, 'stop', 'now');
+    await ended(id, 'stopped');
+  }, 60_000);
+});
+
+describe('a pipeline', () => {
+  it('that is paused and stopped while its stage begins hands both on', async () => {
+    const file: RunFile = {
+      probe: { repeat: 3, limit: 20 },
+      train: { shape: { groups: 3, maxGroups: 6, minInformative: 1 } },
+    };
+    const { id } = await launched('early', await pipelineConfig(file, suite));
+    await sendUpdate(context, id, 'pause');
+    expect((await row(id)).state).toBe('paused');
+    const settled = await until('a paused stage, or none', async () => {
+      const stages = await ledger.campaigns({ parent: id });
+      return stages.every(({ state }) => state === 'paused') && { stages };
+    });
+    await sendUpdate(context, id, 'stop', 'now');
+    await ended(id, 'stopped');
+    for (const stage of settled.stages) await ended(stage.id, 'stopped');
+  }, 60_000);
+});
+
+describe('a training run', () => {
+  const file: RunFile = {
+    seed: 3,
+    train: {
+      steps: 2,
+      saveEvery: 4,
+      plan: { learningRate: 7e-4 },
+      shape: { groups: 3, groupSize: 3, maxGroups: 12, minInformative: 1 },
+    },
+  };
+  const train = async (name: string, changes: RunFile = {}, pool = candidates.slice(0, 20)) =>
+    launched(name, await trainConfig({ ...file, ...changes }, suite, pool));
+
+  it('is extended while it runs and when it has ended; its last steps are checkpoints', async () => {
+    const { id } = await train('longer');
+    for (const nonsense of [2, 1, 2.5, Number.NaN]) {
+      await expect(extendRun(context, await row(id), nonsense)).rejects.toThrow(/expected more than 2 steps/);
+    }
+    expect(await extendRun(context, await row(id), 3)).toBe(3);
+    await ended(id, 'done');
+    expect(await stepsDone(id)).toEqual([1, 2, 3]);
+    expect((await ledger.checkpoints(id)).map(({ step }) => step)).toEqual([3, 2]);
+    expect((await train('longer')).how).toBe('finished');
+
+    await expect(extendRun(context, await row(id), 3)).rejects.toThrow(/more than 3 steps/);
+    await extendRun(context, await row(id), 4);
+    await ended(id, 'done');
+    expect(await stepsDone(id)).toEqual([1, 2, 3, 4]);
+    expect((await train('longer')).how).toBe('finished');
+  }, 180_000);
+
+  it('that is stopped within a step goes on within that step', async () => {
+    const { id } = await train('stopped');
+    await until('clean episodes of a step', async () => (await clean(id)).size >= 2);
+    await sendUpdate(context, id, 'stop', 'now');
+    await ended(id, 'stopped');
+    const before = await clean(id);
+    expect((await train('stopped')).how).toBe('resumed');
+    await ended(id, 'done');
+    const after = await clean(id);
+    for (const [key, trajectory] of before) expect([key, after.get(key)]).toEqual([key, trajectory]);
+    expect((await ledger.operations(id)).map(({ step, state }) => `${step} ${state}`)).toEqual([
+      '1 done',
+      '2 done',
+    ]);
+    expect((await ledger.counts(id)).pending).toBe(0);
+  }, 120_000);
+
+  it('that stops after its step finishes that step and no other', async () => {
+    const { id } = await train('after', { train: { ...file.train, steps: 9 } });
+    await until('clean episodes of a step', async () => (await clean(id)).size >= 2);
+    await sendUpdate(context, id, 'stop', 'after-step');
+    await expect(sendUpdate(context, id, 'pause')).rejects.toThrow(
+      /stopping already|ending|a running campaign/,
+    );
+    await ended(id, 'stopped');
+    const steps = await ledger.steps(id);
+    expect(steps.map(({ state }) => state)).toEqual(steps.map(() => 'done'));
+    expect(steps.length).toBeLessThan(9);
+  }, 120_000);
+
+  it('whose groups all agree pauses at the refill bound, and says so again without new episodes', async () => {
+    const { id } = await train('greedy', { sampling: { temperature: 0 } });
+    const paused = await ended(id, 'paused');
+    expect(causeOf(paused)).toMatch(/step 1: 0 of \d+ started groups are informative.*Mostly: every attempt/);
+    const before = await clean(id);
+
+    await sendUpdate(context, id, 'unpause');
+    await until('the same end', async () => (await row(id)).state === 'paused');
+    expect(await clean(id)).toEqual(before);
+    expect((await ledger.counts(id)).planned).toBe(before.size);
+    await sendUpdate(context, id, 'stop', 'now');
+    expect(causeOf(await ended(id, 'stopped'))).toMatch(/step 1/);
+  }, 120_000);
+
+  it('whose user is silent pauses with that cause; unpaused, it keeps every clean episode and goes on', async () => {
+    const asking: string[] = [];
+    for (const taskId of candidates) {
+      if ((await suite.load(taskId)).user.context !== '') asking.push(taskId);
+    }
+    people.silence(Number.MAX_SAFE_INTEGER);
+    const shape = { groups: 4, groupSize: 4, maxGroups: 4, maxRefillRounds: 0, minInformative: 1 };
+    const { id } = await train(
+      'silent',
+      { maxTries: 1, train: { ...file.train, steps: 1, shape } },
+      asking.slice(0, 12),
+    );
+    const paused = await ended(id, 'paused');
+    expect(causeOf(paused)).toMatch(
+      /Mostly: the simulated user was unavailable or unreadable \(user, \d groups\)/,
+    );
+    const before = await clean(id);
+    expect((await ledger.counts(id)).exhausted).toBeGreaterThan(0);
+
+    people.silence(0);
+    await sendUpdate(context, id, 'unpause');
+    const done = await ended(id, 'done');
+    expect(causeOf(done)).toBeNull();
+    const after = await clean(id);
+    expect(after.size).toBe(16);
+    for (const [key, trajectory] of before) expect([key, after.get(key)]).toEqual([key, trajectory]);
+    expect((await ledger.counts(id)).exhausted).toBe(0);
+  }, 120_000);
+});
+
+function launched(name: string, config: CampaignConfig): Promise<Launched> {
+  return launch(context, name, config, LANES);
+}
+
+async function row(id: string): Promise<CampaignRow> {
+  const found = await ledger.campaign(id);
+  if (!found) throw new Error(`${id} is not in the ledger`);
+  return found;
+}
+
+function ended(id: string, state: CampaignState): Promise<CampaignRow> {
+  return until(`${id} ${state}`, async () => {
+    const found = await row(id);
+    if (found.state === state) return found;
+    if (found.state === 'failed') throw new Error(`${id} failed: ${JSON.stringify(found.result)}`);
+    return false;
+  });
+}
+
+/** Key → trajectory of the clean attempts. */
+async function clean(id: string): Promise<ReadonlyMap<string, string | null>> {
+  const rows = await ledger.attempts(id);
+  return new Map(
+    rows.filter(({ state }) => state === 'clean').map(({ key, trajectory }) => [key, trajectory]),
+  );
+}
+
+async function stepsDone(id: string): Promise<readonly number[]> {
+  return (await ledger.steps(id)).filter(({ state }) => state === 'done').map(({ step }) => step);
+}
+
+function causeOf({ result }: CampaignRow): string | null {
+  return (result as { cause: string | null }).cause;
+}
