@@ -40,8 +40,8 @@ interface DemoOptions {
   readonly json?: boolean;
 }
 
-/** A learning rate for 277 thousand parameters, not for 27 billion (docs/learning.md). */
-const LEARNING_RATE = 7e-4;
+/** A learning rate for 0.37 million parameters, not for 27 billion; measured in native/trainer/README.md. */
+const LEARNING_RATE = 4.5e-4;
 /** What a hosted model of middle size costs, dollars per million tokens: an example, replaced by `prices:` of a run file. */
 const EXAMPLE_PRICES = { '*': { promptPerMillion: 0.5, sampledPerMillion: 2 } };
 

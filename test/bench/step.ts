@@ -15,7 +15,7 @@ import { rounded } from './figure.js';
 import { runToEnd, serviceSeconds, spent, total, withStack } from './stack.js';
 
 const SEED = 7;
-const LEARNING_RATE = 7e-4;
+const LEARNING_RATE = 4.5e-4;
 const LANES = 48;
 const BAR = 2;
 

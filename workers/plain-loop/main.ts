@@ -32,7 +32,7 @@ const options = new Command('plain-loop')
   .option('--repeat <n>', 'attempts of a benchmark task', count, 20)
   .option('--probe <n>', 'attempts of a candidate before training; 0 trains on all', count, 8)
   .option('--concurrency <n>', 'episodes at a time', count, 48)
-  .option('--learning-rate <x>', 'of AdamW', Number, 7e-4)
+  .option('--learning-rate <x>', 'of AdamW', Number, 4.5e-4)
   .option('--json', 'print the result as JSON')
   .parse()
   .opts<{
