@@ -88,8 +88,11 @@ export async function runTry(
     ]);
     throw played.fault;
   }
-  await sandbox.settled(played.releaseError);
-  return record(runner, begin, input, task, played);
+  const [summary] = await Promise.all([
+    record(runner, begin, input, task, played),
+    sandbox.settled(played.releaseError),
+  ]);
+  return summary;
 }
 
 function parts(

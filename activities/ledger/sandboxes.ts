@@ -1,21 +1,31 @@
 /**
- * Sandboxes: from intended (by `beginTry`) to released or reaped. These two writes need not be on disk when they
- * return, which saves a sync each: a server that crashes in that moment leaves a sandbox that the reaper ends again.
+ * Sandboxes: from intended (by `beginTry`) to released or reaped. These writes need not be on disk when they return,
+ * which saves a sync each: a server that crashes in that moment leaves a sandbox that the reaper ends again. And since
+ * nobody waits for them but an episode's end, what comes within a moment is one statement for all episodes of the
+ * process (docs/benchmarks.md has what that saves).
  */
 import type { Ledger } from '../../core/ledger.js';
 import type { Database } from './database.js';
 
+/** Longer: larger statements, and episodes that end later by as much. */
+const GATHER_MS = 25;
+
 /** True for every row, and as a side effect this transaction commits without waiting for the disk. */
 const WITHOUT_SYNC = "set_config('synchronous_commit', 'off', true) = 'off'";
 
-const CREATED = {
-  name: 'sandbox created',
-  text: `UPDATE sandboxes SET state = 'created', created_at = now()
-    WHERE name = $1 AND state = 'intended' AND ${WITHOUT_SYNC}`,
+/** A sandbox that was noted as created and as ended in one moment has both times. */
+const NOTE = {
+  name: 'sandbox notes',
+  text: `UPDATE sandboxes s SET
+      state = CASE WHEN n.released THEN 'released' ELSE 'created' END,
+      created_at = CASE WHEN n.created THEN coalesce(s.created_at, now()) ELSE s.created_at END,
+      ended_at = CASE WHEN n.released THEN now() END
+    FROM unnest($1::text[], $2::boolean[], $3::boolean[]) AS n (name, created, released)
+    WHERE s.name = n.name AND (s.state = 'intended' OR s.state = 'created' AND n.released) AND ${WITHOUT_SYNC}`,
 };
-const ENDED = {
-  name: 'sandbox ended',
-  text: `UPDATE sandboxes SET state = $2, ended_at = now()
+const REAPED = {
+  name: 'sandbox reaped',
+  text: `UPDATE sandboxes SET state = 'reaped', ended_at = now()
     WHERE name = $1 AND state IN ('intended', 'created') AND ${WITHOUT_SYNC}`,
 };
 const OPEN = {
@@ -27,12 +37,12 @@ const OPEN = {
 export function sandboxWrites(
   database: Database,
 ): Pick<Ledger, 'sandboxCreated' | 'sandboxEnded' | 'openSandboxes'> {
+  const notes = new Notes(database);
   return {
-    async sandboxCreated(name) {
-      await database.run(CREATED, [name]);
-    },
+    sandboxCreated: (name) => notes.add(name, 'created'),
     async sandboxEnded(name, how) {
-      await database.run(ENDED, [name, how]);
+      if (how === 'released') await notes.add(name, 'released');
+      else await database.run(REAPED, [name]);
     },
     async openSandboxes(host, aliveWorkers) {
       return database.run<{ name: string; isolation: string; worker: string }>(OPEN, [
@@ -41,4 +51,37 @@ export function sandboxWrites(
       ]);
     },
   };
+}
+
+interface Note {
+  created: boolean;
+  released: boolean;
+}
+
+class Notes {
+  private gathered = new Map<string, Note>();
+  private written: Promise<void> | undefined;
+
+  constructor(private readonly database: Database) {}
+
+  /** Done when it is written; all notes of one moment fail together. */
+  add(name: string, what: keyof Note): Promise<void> {
+    const note = this.gathered.get(name) ?? { created: false, released: false };
+    note[what] = true;
+    this.gathered.set(name, note);
+    this.written ??= this.writeSoon();
+    return this.written;
+  }
+
+  private async writeSoon(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+    const notes = [...this.gathered];
+    this.gathered = new Map();
+    this.written = undefined;
+    await this.database.run(NOTE, [
+      notes.map(([name]) => name),
+      notes.map(([, { created }]) => created),
+      notes.map(([, { released }]) => released),
+    ]);
+  }
 }

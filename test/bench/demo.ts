@@ -16,7 +16,7 @@ let running: Promise<DemoRun> | undefined;
 
 /** The demo with its defaults, run once per benchmark program. */
 export function defaultDemo({ quick, say }: BenchOptions): Promise<DemoRun> {
-  const short = ['--steps', '2', '--probes', '1', '--repeat', '2'];
+  const short = ['--steps', '2', '--probes', '3', '--repeat', '2'];
   running ??= runDemo(['--seed', String(DEMO_SEED), ...(quick ? short : [])], say);
   return running;
 }

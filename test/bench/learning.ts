@@ -79,7 +79,7 @@ async function run(options: BenchOptions): Promise<readonly Figure[]> {
 
 async function throughPipeline(seed: number, options: BenchOptions) {
   if (seed === DEMO_SEED && options.steps === DEFAULT_STEPS) return defaultDemo(options);
-  const short = ['--steps', '2', '--probes', '1', '--repeat', '2'];
+  const short = ['--steps', '2', '--probes', '3', '--repeat', '2'];
   const args = options.quick ? short : ['--steps', String(options.steps)];
   return runDemo(['--seed', String(seed), ...args], options.say);
 }
@@ -92,7 +92,7 @@ interface PlainScores {
 }
 
 async function throughPlainLoop(seed: number, options: BenchOptions) {
-  const short = ['--steps', '2', '--probe', '1', '--repeat', '2'];
+  const short = ['--steps', '2', '--probe', '3', '--repeat', '2'];
   const args = options.quick ? short : ['--steps', String(options.steps), '--probe', '4'];
   const result = await jsonOf<{ readonly before: PlainScores; readonly after: PlainScores }>(
     'workers/plain-loop/main.js',
