@@ -50,6 +50,8 @@ export class Control {
   constructor(initial?: ControlState, record?: RecordPause) {
     this.#record = record;
     if (initial) this.#set(initial);
+    // Whoever cancels the workflow itself means `stop now`.
+    CancellationScope.current().cancelRequested.catch(() => this.#apply({ paused: false, stop: 'now' }));
     setHandler(controlQuery, () => this.state);
     setHandler(controlSignal, async (state) => {
       if (!this.#ending) await this.#apply(state);
@@ -151,7 +153,7 @@ export class Control {
   /** Refuses every change from now on, and waits for those that were taken: nothing is written after the end. */
   async close(): Promise<void> {
     this.#ending = true;
-    await condition(allHandlersFinished);
+    await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   }
 
   /** For validators: a run that ends cannot take changes. */
@@ -166,10 +168,13 @@ export class Control {
     return this.state;
   }
 
-  /** A child that has closed meanwhile cannot be told, and need not be: its result is on its way. */
+  /**
+   * In a scope of its own: the request to cancel a child that has not started yet fails, so `stop now` has to reach it
+   * as a signal. A child that has closed meanwhile cannot be told, and need not be: its result is on its way.
+   */
   async #tell(child: Child<unknown>): Promise<void> {
     try {
-      await child.signal(controlSignal, this.state);
+      await CancellationScope.nonCancellable(() => child.signal(controlSignal, this.state));
     } catch (error) {
       log.info('a child ended before it could be told of a change', { error });
     }
@@ -183,10 +188,10 @@ export class Control {
 
   /** One write at a time, so that the last one is the newest. */
   async #recordChanges(): Promise<void> {
-    if (this.#record) await condition(() => this.#opened);
+    if (this.#record) await CancellationScope.nonCancellable(() => condition(() => this.#opened));
     while (this.#record && this.#recorded !== this.#paused) {
       const paused = this.#paused;
-      await this.#record(paused);
+      await CancellationScope.nonCancellable(async () => this.#record?.(paused));
       this.#recorded = paused;
     }
   }

@@ -102,6 +102,40 @@ describe('an evaluation', () => {
   }, 60_000);
 });
 
+describe('stopped at any instant', () => {
+  const file: RunFile = {
+    model: { kind: 'scripted', errorRate: 0, turnDelayMs: 300 },
+    benchmark: { repeat: 10 },
+  };
+
+  it('while its shards begin, an evaluation stops', async () => {
+    const ids: string[] = [];
+    for (let run = 0; run < 12; run++) {
+      const config = attemptsConfig('eval', file, suite, candidates.slice(0, 20));
+      const { id } = await launched(`instant-${run}`, config);
+      await sleep(10 * run);
+      await sendUpdate(context, id, 'stop', 'now');
+      ids.push(id);
+    }
+    for (const id of ids) await ended(id, 'stopped');
+  }, 120_000);
+
+  it('whoever cancels a workflow in Temporal stops its campaign', async () => {
+    const { workflow } = await context.temporal();
+    const config = attemptsConfig('eval', file, suite, candidates.slice(0, 20));
+    const { id } = await launched('cancelled', config);
+    await until('the first clean attempt', async () => (await clean(id)).size > 0);
+    await workflow.getHandle(id).cancel();
+    await ended(id, 'stopped');
+    const { id: early } = await launched('cancelled-early', config);
+    await workflow.getHandle(early).cancel();
+    await until('an end', async () => (await workflow.getHandle(early).describe()).status.name !== 'RUNNING');
+    expect((await launched('cancelled-early', config)).how).toBe('resumed');
+    await sendUpdate(context, early, 'stop', 'now');
+    await ended(early, 'stopped');
+  }, 60_000);
+});
+
 describe('a pipeline', () => {
   it('that is paused and stopped while its stage begins hands both on', async () => {
     const file: RunFile = {
@@ -181,6 +215,18 @@ describe('a training run', () => {
     expect(steps.map(({ state }) => state)).toEqual(steps.map(() => 'done'));
     expect(steps.length).toBeLessThan(9);
   }, 120_000);
+
+  it('whose step somebody ends pauses, and makes the step again when it is unpaused', async () => {
+    const { id } = await train('ended', { train: { ...file.train, steps: 1 } });
+    await until('clean episodes of a step', async () => (await clean(id)).size >= 2);
+    await (await context.temporal()).workflow.getHandle(`${id}/step-0001`).terminate('by a test');
+    expect(causeOf(await ended(id, 'paused'))).toMatch(/step 1: /);
+    const before = await clean(id);
+    await sendUpdate(context, id, 'unpause');
+    await ended(id, 'done');
+    const after = await clean(id);
+    for (const [key, trajectory] of before) expect([key, after.get(key)]).toEqual([key, trajectory]);
+  }, 60_000);
 
   it('whose groups all agree pauses at the refill bound, and says so again without new episodes', async () => {
     const { id } = await train('greedy', { sampling: { temperature: 0 } });
