@@ -2,12 +2,11 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { Trajectory } from '../activities/episode/trajectory.js';
-import { UsageError } from '../core/faults.js';
-import type { AttemptDetail, Ledger, LedgerReads } from '../core/ledger.js';
+import type { AttemptDetail } from '../core/ledger.js';
 import type { Message } from '../core/message.js';
-import { nearestFew } from '../core/nearest.js';
 import { withStack } from './context.js';
 import { print, printJson } from './output.js';
+import { resolveAttempt } from './run/find.js';
 
 interface ShowOptions {
   readonly try?: string;
@@ -25,7 +24,7 @@ export function registerShow(program: Command): void {
       const key = words.join(' ');
       await withStack(async (context) => {
         const ledger = await context.ledger();
-        const attempt = (await ledger.attempt(key)) ?? (await unknownKey(ledger, key));
+        const attempt = await resolveAttempt(ledger, key);
         const digest = attempt.trajectory ?? attempt.history.findLast((row) => row.trajectory)?.trajectory;
         const trajectory = digest
           ? (JSON.parse(
@@ -36,21 +35,6 @@ export function registerShow(program: Command): void {
         else print([...headText(attempt), ...(trajectory ? trajectoryText(trajectory) : [])].join('\n'));
       });
     });
-}
-
-async function unknownKey(ledger: LedgerReads & Ledger, key: string): Promise<never> {
-  const campaign = key.split(' · ')[0]!.replace(/\/step-\d+$/, '');
-  const planned = (await ledger.campaign(campaign)) !== undefined;
-  const known = planned ? (await ledger.attempts(campaign)).map((row) => row.key) : [];
-  const near = nearestFew(key, known, 3);
-  throw new UsageError(
-    'attempt key',
-    'a key of the ledger',
-    `"${key}"`,
-    near.length > 0
-      ? `Nearest: ${near.join('; ')}`
-      : `List keys with: steadfast episodes${planned ? ` ${campaign}` : ''}`,
-  );
 }
 
 function headText(attempt: AttemptDetail): string[] {
@@ -69,6 +53,7 @@ function headText(attempt: AttemptDetail): string[] {
       : '';
     lines.push(
       `try ${row.tryNumber}.${row.activityAttempt}      ${row.state}${fault}  ${pc.dim(row.worker)}`,
+      ...(row.reusedFrom ? [`reused       ${row.reusedFrom}`] : []),
     );
   }
   return lines;

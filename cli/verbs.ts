@@ -109,6 +109,18 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./control.js')).registerExtend,
   },
   {
+    name: 'skip',
+    summary: 'leave a failed step out and go on with the next',
+    group: CONTROL,
+    load: async () => (await import('./skip.js')).registerSkip,
+  },
+  {
+    name: 'replay',
+    summary: 'a recorded step or episode again: compare, finish, fork',
+    group: LOOK,
+    load: async () => (await import('./replay.js')).registerReplay,
+  },
+  {
     name: 'episodes',
     summary: 'find attempts',
     group: LOOK,

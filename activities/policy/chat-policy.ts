@@ -1,10 +1,11 @@
 /** API models: chat completions with tools. No token ids, so nothing to train on; same agent loop. */
 import type OpenAI from 'openai';
 import { Fault } from '../../core/faults.js';
-import type { JsonObject, Message, ToolCall } from '../../core/message.js';
+import type { Message } from '../../core/message.js';
 import type { Policy, PolicyRequest, PolicySession, PolicyTurn } from '../../core/policy.js';
 import { excerpt } from './chat-model.js';
 import { type Endpoint, openAi, placeOf } from './endpoint.js';
+import { readWireCalls } from './read-turn.js';
 import { request } from './retry.js';
 
 type WireMessage = OpenAI.ChatCompletionMessageParam;
@@ -64,7 +65,10 @@ class ChatSession implements PolicySession {
       throw new Fault(endpoint.kind, text, { code: 'content_filter', retry: false });
     }
     this.messages.push(message);
-    const { toolCalls, refused } = this.read(message.tool_calls ?? []);
+    const wireCalls: readonly WireCall[] = message.tool_calls ?? [];
+    const { toolCalls, refused } = readWireCalls(wireCalls, this.calls);
+    this.calls += toolCalls.length;
+    for (const [index, { id }] of toolCalls.entries()) this.wireIds.set(id, wireCalls[index]!.id);
     const content = message.content ?? '';
     const { usage } = reply;
     if (!usage) throw this.unreadable('usage', reply);
@@ -97,37 +101,9 @@ class ChatSession implements PolicySession {
     return { role: message.role, content: message.content };
   }
 
-  private read(wireCalls: readonly WireCall[]): { toolCalls: ToolCall[]; refused: Map<string, string> } {
-    const refused = new Map<string, string>();
-    const toolCalls = wireCalls.map((call): ToolCall => {
-      const id = `c${this.calls++}`;
-      this.wireIds.set(id, call.id);
-      if (call.type !== 'function') {
-        refused.set(id, `calls of type "${call.type}" are not supported`);
-        return { id, name: call.type, arguments: {} };
-      }
-      const args = parseArguments(call.function.arguments);
-      if (!args) refused.set(id, `the arguments are no JSON object: ${excerpt(call.function.arguments)}`);
-      return { id, name: call.function.name, arguments: args ?? {} };
-    });
-    return { toolCalls, refused };
-  }
-
   private unreadable(field: string, reply: unknown): Fault {
     const message = `${placeOf(this.endpoint)}: ${field}: expected a chat completion, found ${excerpt(reply)}`;
     return new Fault(this.endpoint.kind, message, { code: 'unreadable' });
-  }
-}
-
-function parseArguments(text: string): JsonObject | undefined {
-  if (text.trim() === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined;
-  } catch {
-    return undefined; // told to the model as the reason why the call was not executed
   }
 }
 

@@ -6,13 +6,14 @@
  */
 import type { CompletionCreateParamsNonStreaming } from 'openai/resources/completions';
 import { Fault } from '../../core/faults.js';
-import { type OutputFormat, type Problem, problemText } from '../../core/interpret/format.js';
+import type { OutputFormat } from '../../core/interpret/format.js';
 import type { Message } from '../../core/message.js';
 import type { Policy, PolicyRequest, PolicySession, PolicyTurn } from '../../core/policy.js';
 import type { Renderer } from '../../core/render/renderer.js';
 import { seedOf } from '../../core/seed.js';
 import { type Completion, readCompletion } from './completion.js';
 import { type Endpoint, openAi } from './endpoint.js';
+import { readText } from './read-turn.js';
 import { request } from './retry.js';
 import { TokenBuffer } from './token-buffer.js';
 
@@ -70,18 +71,12 @@ class TokenSession implements PolicySession {
     const sampled = Array.from(completion.ids);
     this.ended = renderer.stopIds.includes(sampled.at(-1) ?? -1);
     const raw = renderer.tokens.decode(sampled);
-    const read = format.interpret(raw, this.begin.tools);
-    const first = this.calls;
-    const toolCalls = read.calls.map((call) => ({ id: `c${this.calls++}`, ...call }));
-    const refused = new Map(
-      read.problems
-        .filter((problem) => problem.kind === 'integer_range')
-        .map((problem) => [`c${first + problem.call}`, problemText(problem)]),
-    );
+    const { message, problems, refused } = readText(format, raw, this.begin.tools, this.calls);
+    this.calls += message.toolCalls.length;
     return {
-      message: { role: 'assistant', reasoning: read.reasoning, content: read.content, toolCalls },
+      message,
       finishReason: completion.finishReason,
-      problems: read.problems.map((problem: Problem) => problemText(problem)),
+      problems,
       ...(refused.size > 0 ? { refused } : {}),
       raw,
       promptTokens,

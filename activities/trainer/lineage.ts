@@ -94,7 +94,7 @@ async function applyAgain(
   if (state !== 'ok') {
     throw new Fault(
       'artifacts',
-      `batch ${operation.batchDigest} of step ${operation.step} of ${run} is ${state}`,
+      `batch ${operation.batchDigest} of step ${operation.step} of ${run} is ${state}: ${artifacts.path(operation.batchDigest)}`,
       {
         code: state,
         retry: false,

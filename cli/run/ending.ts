@@ -6,13 +6,14 @@ import type { CampaignRow, Ledger } from '../../core/ledger.js';
 import type { Estimate } from '../../core/report-data.js';
 import { histogramText } from '../../core/selection/histogram.js';
 import { stageCampaignId } from '../../core/stage-configs.js';
+import { goOnText } from './go-on-text.js';
 
 export async function endText(ledger: Ledger, row: CampaignRow): Promise<string> {
   const lines: string[] = [];
   if (row.kind === 'pipeline') lines.push(...(await pipelineText(ledger, row)));
   else if (row.kind === 'train') lines.push(...trainText(row));
   else lines.push(...attemptsText(row.result as AttemptsSummary | null));
-  if (row.state !== 'done') lines.push(...goOnText(row));
+  if (row.state !== 'done') lines.push(...(await goOnText(ledger, row)));
   return lines.join('\n');
 }
 
@@ -70,20 +71,6 @@ async function pipelineText(ledger: Ledger, row: CampaignRow): Promise<string[]>
     add(`${before.k}/${before.k}`, ({ observedK }) => percent(observedK));
     add(`tasks at ${before.k}/${before.k}`, ({ dependable, tasks }) => `${dependable} of ${tasks}`);
     lines.push(table.toString());
-  }
-  return lines;
-}
-
-function goOnText(row: CampaignRow): string[] {
-  const cause = (row.result as { cause?: string | null } | null)?.cause;
-  const lines = ['', `${row.id} is ${row.state}${cause ? `: ${cause}` : ''}.`];
-  if (row.state === 'paused') {
-    lines.push(
-      `  try what is missing again   steadfast unpause ${row.id}`,
-      `  give up                     steadfast stop ${row.id}`,
-    );
-  } else {
-    lines.push('  the same command again goes on where its committed rows end');
   }
   return lines;
 }

@@ -1,6 +1,6 @@
 /** Finding a campaign by what a person types. */
 import { UsageError } from '../../core/faults.js';
-import type { CampaignRow, Ledger, LedgerReads } from '../../core/ledger.js';
+import type { AttemptDetail, CampaignRow, Ledger, LedgerReads, StepRow } from '../../core/ledger.js';
 import { nearestFew } from '../../core/nearest.js';
 
 /** By id, or by a name that only one campaign has. Throws `UsageError` that names the nearest, or all that match. */
@@ -31,6 +31,61 @@ export async function resolveEvaluation(ledger: Ledger & LedgerReads, name: stri
     'an evaluation, e.g. eval/demo-final',
     `${known.id}, a ${known.kind} campaign`,
     hint.length > 0 ? `Known: ${hint.join(', ')}` : 'The ledger has no evaluation yet.',
+  );
+}
+
+/** For verbs that take training runs only: `demo` is `train/demo`, and a pipeline stands for its own run. */
+export async function resolveRun(ledger: Ledger & LedgerReads, name: string): Promise<CampaignRow> {
+  const bare = name.slice(name.indexOf('/') + 1);
+  const named = await ledger.campaign(name);
+  const known =
+    !named || named.kind === 'pipeline'
+      ? await ledger.campaign(name.includes('/') && !named ? name : `train/${bare}`)
+      : named;
+  if (known?.kind === 'train') return known;
+  const ids = (await ledger.campaigns({ kind: 'train', limit: 1_000 })).map(({ id }) => id);
+  if (!known) throw unknownCampaign(name, ids, 'a known training run');
+  throw new UsageError(
+    'training run',
+    'a training run, e.g. train/demo',
+    `${known.id}, a campaign of kind ${known.kind}`,
+    ids.length > 0 ? `Known: ${ids.slice(0, 5).join(', ')}` : 'The ledger has no training run yet.',
+  );
+}
+
+/** A step of a run that has begun. Throws `UsageError` that names the nearest. */
+export async function resolveStep(ledger: Ledger, run: string, step: number): Promise<StepRow> {
+  const steps = await ledger.steps(run);
+  const found = steps.find((row) => row.step === step);
+  if (found) return found;
+  const near = [...steps].sort((a, b) => Math.abs(a.step - step) - Math.abs(b.step - step)).slice(0, 3);
+  const known = near
+    .sort((a, b) => a.step - b.step)
+    .map((row) => `${row.step} (${row.state})`)
+    .join(', ');
+  throw new UsageError(
+    `step of ${run}`,
+    'a step that has begun',
+    String(step),
+    known ? `Nearest: ${known}` : 'No step of it has begun yet.',
+  );
+}
+
+/** One attempt by its key. Throws `UsageError` that names the nearest keys. */
+export async function resolveAttempt(ledger: Ledger & LedgerReads, key: string): Promise<AttemptDetail> {
+  const known = await ledger.attempt(key);
+  if (known) return known;
+  const campaign = key.split(' · ')[0]!.replace(/\/step-\d+$/, '');
+  const planned = (await ledger.campaign(campaign)) !== undefined;
+  const keys = planned ? (await ledger.attempts(campaign)).map((row) => row.key) : [];
+  const near = nearestFew(key, keys, 3);
+  throw new UsageError(
+    'attempt key',
+    'a key of the ledger',
+    `"${key}"`,
+    near.length > 0
+      ? `Nearest: ${near.join('; ')}`
+      : `List keys with: steadfast episodes${planned ? ` ${campaign}` : ''}`,
   );
 }
 

@@ -50,14 +50,15 @@ export async function launch(
 
 /**
  * False when a workflow of that id runs already. One that is about to close is waited for: with `ended` the ledger
- * says that the campaign has ended, else the workflow is asked whether it was told to stop now.
+ * says that the campaign has ended, else the workflow is asked whether it was told to stop now. `control`: how it
+ * begins, e.g. paused.
  */
 export async function startWorkflow(
   context: StackContext,
   id: string,
   kind: CampaignKind,
   lanes: number,
-  { ended }: { readonly ended: boolean },
+  { ended, control }: { readonly ended: boolean; readonly control?: ControlState },
 ): Promise<boolean> {
   const client = await context.temporal();
   const { workflow } = client;
@@ -66,7 +67,7 @@ export async function startWorkflow(
       await workflow.start(WORKFLOWS[kind], {
         workflowId: id,
         taskQueue: QUEUES.pipeline,
-        args: [{ campaign: id, lanes }],
+        args: [{ campaign: id, lanes, ...(control ? { control } : {}) }],
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         workflowIdConflictPolicy: 'FAIL',
       });

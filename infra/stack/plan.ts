@@ -18,6 +18,7 @@ import type { PortName, Ports } from './ports.js';
 import { answersOk, type Command, getText, launch, type Service, STACK_MARK } from './service.js';
 import type { Plan } from './supervisor.js';
 import { temporalService } from './temporal.js';
+import { trainerCommand } from './trainer-command.js';
 
 export type ServiceName = 'temporal' | 'postgres' | 'trainer' | 'endpoints';
 export const SERVICES: readonly ServiceName[] = ['temporal', 'postgres', 'trainer', 'endpoints'];
@@ -100,25 +101,14 @@ interface PlanContext {
 }
 
 function trainerService({ options, ports, environment }: PlanContext): Service {
-  const folder = join(ROOT, 'native', 'trainer');
-  const command = (): Command => ({
-    file: options.python,
-    args: [
-      ...['-m', 'steadfast_trainer', 'serve', '--port', String(ports.trainer)],
-      ...['--home', options.home, '--base', join(folder, 'base')],
-    ],
-    cwd: folder,
-    env: {
-      ...environment(),
-      PYTHONPATH: folder,
-      PYTHONUNBUFFERED: '1',
-      PYTHONDONTWRITEBYTECODE: '1',
-      // Byte-reproducible, and a small model gains nothing from more.
-      OPENBLAS_NUM_THREADS: '1',
-      OMP_NUM_THREADS: '1',
-    },
-    log: logFile(options.home, 'trainer'),
-  });
+  const command = (): Command => {
+    const started = trainerCommand(options.python, ports.trainer, options.home);
+    return {
+      ...started,
+      env: { ...environment(), ...started.env },
+      log: logFile(options.home, 'trainer'),
+    };
+  };
   return spawned('trainer', command, {
     ports: portsOf('trainer'),
     code: options.code.trainer,

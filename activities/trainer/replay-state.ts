@@ -1,0 +1,60 @@
+/** The state of a run before one of its steps, restored in a trainer that no run samples from. */
+import type { TrainConfig } from '../../core/campaign.js';
+import { Fault } from '../../core/faults.js';
+import type { TrainerState } from '../../core/trainer.js';
+import { startFolder } from './checkpoint-paths.js';
+import { bringTo, type LineageDeps } from './lineage.js';
+
+export interface ReplayDeps extends Omit<LineageDeps, 'startOf'> {
+  /** Of the run that is replayed. */
+  readonly config: TrainConfig;
+}
+
+export interface Restored {
+  readonly state: TrainerState;
+  /** Folder of the checkpoint that was opened; null: the trainer's base. */
+  readonly from: string | null;
+  /** Newer checkpoints that did not verify. */
+  readonly passedOver: readonly { readonly path: string; readonly reason: string }[];
+  /** Operations whose recorded batches were applied again. */
+  readonly reapplied: readonly string[];
+}
+
+/** Throws what `bringTo` throws; `digest_mismatch` when the recorded batches give other weights than recorded. */
+export async function restoreBefore(
+  deps: ReplayDeps,
+  run: string,
+  step: number,
+  signal: AbortSignal,
+): Promise<Restored> {
+  const { trainer, config, ledger } = deps;
+  const passedOver: { path: string; reason: string }[] = [];
+  const reapplied: string[] = [];
+  let from: string | null = null;
+  const told: LineageDeps = {
+    ...deps,
+    startOf: () => startFolder(ledger, config),
+    trainer: {
+      ...trainer,
+      async open(name, folder, inner) {
+        try {
+          const state = await trainer.open(name, folder, inner);
+          from = folder ?? null;
+          return state;
+        } catch (error) {
+          if (error instanceof Fault && error.code === 'bad_checkpoint' && folder !== undefined) {
+            passedOver.push({ path: folder, reason: error.message });
+          }
+          throw error;
+        }
+      },
+      async update(request, inner) {
+        const report = await trainer.update(request, inner);
+        reapplied.push(request.op);
+        return report;
+      },
+    },
+  };
+  const state = await bringTo(told, run, step - 1, signal);
+  return { state, from, passedOver, reapplied };
+}

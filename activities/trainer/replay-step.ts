@@ -1,0 +1,146 @@
+/**
+ * Replay of a finished step: the state before it is restored, its batch is made again from the recorded episodes, its
+ * recorded batch is applied again; weights, optimizer and every metric must come out as they are recorded.
+ */
+import { Fault } from '../../core/faults.js';
+import type { AttemptRow, OperationRow, StepRow } from '../../core/ledger.js';
+import type { UpdatePlan, UpdateReport } from '../../core/trainer.js';
+import { digestOf } from '../artifacts/local.js';
+import { assembleBatch } from '../campaign/batch.js';
+import { endedGroups } from '../campaign/step-groups.js';
+import { samplingMetrics } from '../campaign/step-metrics.js';
+import { type ReplayDeps, type Restored, restoreBefore } from './replay-state.js';
+
+export interface Difference {
+  readonly what: string;
+  readonly recorded: string;
+  readonly replayed: string;
+}
+
+export interface StepReplay {
+  readonly run: string;
+  readonly step: number;
+  readonly identical: boolean;
+  /** The first is where the two ways part. */
+  readonly differences: readonly Difference[];
+  /** What was compared, in order. */
+  readonly compared: readonly string[];
+  /** Null when the state before the step could not be reached. */
+  readonly restored: Omit<Restored, 'state'> | null;
+  readonly weightDigest: string | null;
+}
+
+/** Wall time is no result. */
+type Reported = Exclude<keyof UpdateReport, 'op' | 'baseDigest' | 'batchDigest' | 'seconds'>;
+const REPORTED: Readonly<Record<Reported, string>> = {
+  weightDigest: 'weights',
+  optimizerDigest: 'optimizer',
+  skipped: 'update skipped',
+  loss: 'loss',
+  gradNorm: 'gradNorm',
+  clipFraction: 'clipFraction',
+  entropy: 'entropy',
+  klToBase: 'klToBase',
+  mismatchMean: 'mismatchMean',
+  mismatchMax: 'mismatchMax',
+  mismatchShare: 'mismatchShare',
+  tokens: 'tokens',
+};
+
+/** `operation`: the step's own, done. Throws `Fault('artifacts')`, naming digest and path, for what cannot be read. */
+export async function replayStep(
+  deps: ReplayDeps,
+  row: StepRow,
+  operation: OperationRow,
+  signal: AbortSignal,
+): Promise<StepReplay> {
+  const { run, step } = row;
+  const comparison = new Comparison();
+  await compareSampling(deps, row, operation, comparison);
+  const restored = await stateBefore(deps, row, comparison, signal);
+  const ended = (weightDigest: string | null): StepReplay => ({
+    run,
+    step,
+    identical: comparison.differences.length === 0,
+    differences: comparison.differences,
+    compared: comparison.compared,
+    restored: restored && {
+      from: restored.from,
+      passedOver: restored.passedOver,
+      reapplied: restored.reapplied,
+    },
+    weightDigest,
+  });
+  if (!restored) return ended(null);
+  const before = restored.state.weightDigest;
+  comparison.add('weights before the step', operation.baseDigest, before);
+  // On other weights the update would be refused.
+  if (before !== operation.baseDigest) return ended(null);
+  const report = await applyAgain(deps, operation, signal);
+  for (const [name, what] of Object.entries(REPORTED) as [Reported, string][]) {
+    comparison.add(what, operation.report?.[name], report[name]);
+  }
+  return ended(report.weightDigest);
+}
+
+/** The batch's bytes and the step's own figures, from the rows and artifacts of its episodes. */
+async function compareSampling(
+  { ledger, artifacts, config }: ReplayDeps,
+  row: StepRow,
+  operation: OperationRow,
+  comparison: Comparison,
+): Promise<void> {
+  const attempts: readonly AttemptRow[] = await ledger.attempts(row.run, { step: row.step });
+  const { bytes } = await assembleBatch(artifacts, config, row, attempts);
+  comparison.add('batch made from the episodes', operation.batchDigest, digestOf(bytes));
+  const metrics = samplingMetrics(config, endedGroups(config, attempts), attempts);
+  for (const [name, value] of Object.entries(metrics)) {
+    if (name in row.metrics) comparison.add(name, row.metrics[name], value);
+  }
+}
+
+async function stateBefore(
+  deps: ReplayDeps,
+  { run, step, baseDigest }: StepRow,
+  comparison: Comparison,
+  signal: AbortSignal,
+): Promise<Restored | null> {
+  try {
+    return await restoreBefore(deps, run, step, signal);
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'digest_mismatch')) throw error;
+    comparison.add('state before the step', baseDigest, error.message);
+    return null;
+  }
+}
+
+async function applyAgain(
+  { artifacts, trainer }: ReplayDeps,
+  { run, op, step, baseDigest, batchDigest, plan }: OperationRow,
+  signal: AbortSignal,
+): Promise<UpdateReport> {
+  const state = await artifacts.verify(batchDigest);
+  const batchPath = artifacts.path(batchDigest);
+  if (state !== 'ok') {
+    throw new Fault('artifacts', `batch ${batchDigest} of step ${step} of ${run} is ${state}: ${batchPath}`, {
+      code: state,
+      retry: false,
+    });
+  }
+  return trainer.update({ run, op, baseDigest, batchDigest, batchPath, plan: plan as UpdatePlan }, signal);
+}
+
+class Comparison {
+  readonly compared: string[] = [];
+  readonly differences: Difference[] = [];
+
+  add(what: string, recorded: unknown, replayed: unknown): void {
+    this.compared.push(what);
+    if (recorded === replayed) return;
+    this.differences.push({
+      what,
+      recorded: String(recorded ?? 'none'),
+      replayed: String(replayed ?? 'none'),
+    });
+  }
+}

@@ -1,0 +1,76 @@
+/** `replay episode`: one recorded episode on a fresh backend of this machine. */
+import { randomBytes } from 'node:crypto';
+import pc from 'picocolors';
+import { type EpisodeReplay, replayEpisode } from '../../activities/episode/replay.js';
+import type { Trajectory } from '../../activities/episode/trajectory.js';
+import { suiteDrift } from '../../core/drift.js';
+import { UsageError } from '../../core/faults.js';
+import type { AttemptDetail, CampaignRow } from '../../core/ledger.js';
+import { EPISODE_LIMITS } from '../../temporal.config.js';
+import { type StackContext, withStack } from '../context.js';
+import { print, printJson } from '../output.js';
+import type { EpisodeOptions } from '../replay.js';
+import { resolveAttempt } from '../run/find.js';
+import { settleDrift } from './drift.js';
+
+/** True when everything came out as recorded. */
+export async function replayEpisodeVerb(key: string, options: EpisodeOptions): Promise<boolean> {
+  return withStack(async (context) => {
+    const ledger = await context.ledger();
+    const attempt = await resolveAttempt(ledger, key);
+    const trajectory = await trajectoryOf(context, attempt);
+    const campaign = await ledger.campaign(attempt.campaign);
+    const replay = await onFreshBackend(context, campaign!, trajectory, options.acceptDrift ?? false);
+    if (options.json) printJson(replay);
+    else print(replayText(replay).join('\n'));
+    return replay.identical;
+  });
+}
+
+async function trajectoryOf(context: StackContext, attempt: AttemptDetail): Promise<Trajectory> {
+  if (attempt.trajectory === null) {
+    throw new UsageError(attempt.key, 'an attempt with a clean episode', `one that is ${attempt.state}`);
+  }
+  const bytes = await (await context.artifacts()).get(attempt.trajectory);
+  return JSON.parse(new TextDecoder().decode(bytes)) as Trajectory;
+}
+
+async function onFreshBackend(
+  context: StackContext,
+  row: CampaignRow,
+  trajectory: Trajectory,
+  acceptDrift: boolean,
+): Promise<EpisodeReplay> {
+  const { suiteRegistry } = await import('../../workers/suites.js');
+  const { sandboxDrivers } = await import('../../workers/drivers.js');
+  const suite = await suiteRegistry()(row.suite);
+  try {
+    const ledger = await context.ledger();
+    await settleDrift(ledger, row, suiteDrift(row.suite, row.suiteDigest, suite.digest), acceptDrift);
+    const { limits } = row.config as { limits?: { toolMs?: number } };
+    return await replayEpisode({
+      trajectory,
+      task: await suite.load(trajectory.task.id),
+      driver: sandboxDrivers(context.info.home)(suite.isolation),
+      sandboxName: `sf-replay-${randomBytes(6).toString('hex')}`,
+      toolMs: limits?.toolMs ?? EPISODE_LIMITS.toolMs,
+      signal: new AbortController().signal,
+    });
+  } finally {
+    await suite.close();
+  }
+}
+
+function replayText({ identical, key, turns, turnsRead, calls, differences }: EpisodeReplay): string[] {
+  const read = turnsRead === turns ? 'read again' : `of which ${turnsRead} were text and read again`;
+  const what = `${turns} turns ${read}, ${calls} calls made again on a fresh backend`;
+  if (identical) return [`${pc.green('identical')}: ${key}: ${what}; same observations, same final state`];
+  const [first, ...others] = differences;
+  return [
+    `${pc.red('different')}: ${key}: ${what}`,
+    `first: ${first!.what}: recorded ${first!.recorded}, replayed ${first!.replayed}`,
+    ...others.map(
+      ({ what: where, recorded, replayed }) => `  also ${where}: recorded ${recorded}, replayed ${replayed}`,
+    ),
+  ];
+}

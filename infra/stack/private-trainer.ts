@@ -1,0 +1,75 @@
+/** A trainer of one command's own, beside the stack's: replays never touch the weights that a run samples from. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { UsageError } from '../../core/faults.js';
+import { venvPython } from '../setup/python.mjs';
+import { ROOT } from '../setup/root.mjs';
+import { requireBaseCheckpoint } from './base-checkpoint.js';
+import { STACK_MARK } from './service.js';
+import { trainerCommand } from './trainer-command.js';
+
+export interface PrivateTrainer {
+  /** Base URL without `/v1`. */
+  readonly url: string;
+  /** Ends the process and removes its folder. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const END_MS = 5_000;
+
+/**
+ * Starts the embedded trainer on a free port; it answers when this returns. `home` is the stack's: `down` ends what
+ * a killed command has left. Throws `UsageError` when Python or the base checkpoint is missing.
+ */
+export async function startPrivateTrainer(home: string): Promise<PrivateTrainer> {
+  requireBaseCheckpoint();
+  const python = venvPython(ROOT, home);
+  if (!python) {
+    throw new UsageError(
+      "the trainer's Python packages",
+      'installed',
+      'none that are current',
+      'Run: npm run setup',
+    );
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'steadfast-trainer-'));
+  const { file, args, cwd, env } = trainerCommand(python.file, 0, folder);
+  const child = spawn(file, [...args], {
+    cwd,
+    env: { ...process.env, ...env, [STACK_MARK]: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (text: Buffer) => {
+    said = `${said}${text}`.slice(-2_000);
+  });
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const ended = once(child, 'exit');
+  const stop = async () => {
+    process.off('exit', kill);
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM');
+      const timer = setTimeout(kill, END_MS);
+      await ended;
+      clearTimeout(timer);
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const line = await Promise.race([
+      once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
+      ended.then(([code]) =>
+        Promise.reject(new Error(`the private trainer ended with ${code}: ${said.trim()}`)),
+      ),
+    ]);
+    return { url: /http:\S+/.exec(line)?.[0] ?? '', stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
