@@ -57,6 +57,10 @@ export const STEP = {
 export const TRAINING = {
   steps: 50,
   saveEvery: 5,
+  /** Newest checkpoints that stay; 0 keeps all. Fewer than 2: a damaged newest one costs the batches since the start. */
+  keepLast: 3,
+  /** And those of every so many steps; 0: none but the newest. */
+  keepEvery: 10,
   /** 0: never evaluates between steps. */
   validateEvery: 0,
   seed: 42,

@@ -7,6 +7,7 @@ import { print, printJson, say } from './output.js';
 import { resolveCampaign } from './run/find.js';
 import { causeOf, pipelineLine, stageOf } from './run/pipeline-line.js';
 import { progressLine } from './run/progress.js';
+import { restoreText, troubledRestores } from './run/restores.js';
 import { snapshot } from './run/snapshot.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
 import { type Trouble, troublesOf, troubleText } from './run/troubles.js';
@@ -58,9 +59,11 @@ async function one(context: StackContext, name: string, options: StatusOptions):
   if (options.watch) return follow(context, id, options);
   const seen = (await snapshot(ledger, id))!;
   const troubles = seen.row.state === 'running' ? await troublesNow(context, idsOf(seen)) : [];
-  if (options.json) printJson({ ...documentsOf(seen)[0], campaigns: seen.campaigns, troubles });
+  const restores = await troubledRestores(ledger, idsOf(seen));
+  if (options.json) printJson({ ...documentsOf(seen)[0], campaigns: seen.campaigns, troubles, restores });
   else {
-    print([...linesOf(seen), ...troubles.map(warning), `Temporal: ${workflowUrl(context, id)}`].join('\n'));
+    const warnings = [...troubles.map(warning), ...restores.map((row) => pc.yellow(`! ${restoreText(row)}`))];
+    print([...linesOf(seen), ...warnings, `Temporal: ${workflowUrl(context, id)}`].join('\n'));
   }
 }
 

@@ -1,10 +1,12 @@
-/** `steadfast verify ledger`: the promises of the ledger, checked on its rows and artifacts. */
+/** `steadfast verify ledger`: the promises of the ledger, checked on its rows and artifacts. The other parts have files of their own. */
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { withStack } from './context.js';
 import { EXIT } from './exit.js';
 import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
+import { registerVerifyCheckpoint } from './verify-checkpoint.js';
+import { registerVerifyTrainer } from './verify-trainer.js';
 
 interface VerifyOptions {
   readonly campaign?: string;
@@ -18,6 +20,8 @@ export function registerVerify(program: Command): void {
   const verify = program
     .command('verify')
     .description('Check the invariants; exit 1 and the keys when one is broken.');
+  registerVerifyTrainer(verify);
+  registerVerifyCheckpoint(verify);
   verify
     .command('ledger')
     .description(

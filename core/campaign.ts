@@ -65,6 +65,12 @@ export interface StepShape {
   readonly advantage: AdvantageNormalisation;
 }
 
+/** Checkpoints that stay: the newest `last` (0: all), and those of every `every`-th step (0: none of them). */
+export interface Retention {
+  readonly last: number;
+  readonly every: number;
+}
+
 export interface TrainConfig extends EpisodesConfig {
   readonly kind: 'train';
   readonly from: 'base' | { readonly run: string; readonly step: number };
@@ -77,6 +83,8 @@ export interface TrainConfig extends EpisodesConfig {
   readonly shape: StepShape;
   readonly plan: UpdatePlan;
   readonly saveEvery: number;
+  /** Which checkpoints stay; the defaults when absent, so that a run's identity does not hang on them. */
+  readonly keep?: Retention;
   readonly validateEvery: number;
   /** Held-out tasks of the split, and how often each is evaluated. */
   readonly validation: { readonly tasks: readonly string[]; readonly repeat: number };

@@ -142,6 +142,20 @@ export interface CheckpointRow {
   readonly step: number;
   readonly path: string;
   readonly manifest: CheckpointManifest;
+  /** When its files were removed, and by what rule; absent while they are there. */
+  readonly pruned?: { readonly at: string; readonly rule: string };
+}
+
+/** A trainer was brought to a state again: where it began, and which newer checkpoints were passed over. */
+export interface RestoreRow {
+  readonly run: string;
+  /** Step whose weights were wanted. */
+  readonly wanted: number;
+  /** Step of the checkpoint that was opened; null: the start of the run. */
+  readonly opened: number | null;
+  /** Newest first. */
+  readonly passedOver: readonly { readonly step: number; readonly reason: string }[];
+  readonly at: string;
 }
 
 /** One attempt as metrics and selection read it; what is known only of clean ones is null for others. */
@@ -238,9 +252,18 @@ export interface Ledger {
   operationDone(op: string, report: UpdateReport): Promise<void>;
   operations(run: string): Promise<readonly OperationRow[]>;
 
-  putCheckpoint(row: CheckpointRow): Promise<void>;
-  /** Newest first. */
+  /** A checkpoint that was pruned and is saved again is there again. */
+  putCheckpoint(row: Omit<CheckpointRow, 'pruned'>): Promise<void>;
+  /** Newest first, pruned ones included. */
   checkpoints(run: string): Promise<readonly CheckpointRow[]>;
+  /**
+   * Marks checkpoints as pruned, in one statement, except those that an unfinished campaign samples or starts from;
+   * returns the rows that are marked now, earlier ones included, so that whoever died before removing files goes on.
+   */
+  pruneCheckpoints(run: string, steps: readonly number[], rule: string): Promise<readonly CheckpointRow[]>;
+  noteRestore(row: Omit<RestoreRow, 'at'>): Promise<void>;
+  /** Oldest first. */
+  restores(run: string): Promise<readonly RestoreRow[]>;
 }
 
 export const TRY_STATES = {

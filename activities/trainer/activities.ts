@@ -7,8 +7,9 @@ import type { UpdateReport } from '../../core/trainer.js';
 import { PROBE_BOUND } from '../../temporal.config.js';
 import { Configurations } from '../campaign/deps.js';
 import { checkpointPath, startFolder } from './checkpoint-paths.js';
-import { bringTo, digestAfter, type LineageDeps } from './lineage.js';
+import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
 import { probeSequences } from './probe-sequences.js';
+import { pruneOld } from './retention.js';
 import { withTrainer } from './waiting.js';
 
 export interface TrainerDeps extends Omit<LineageDeps, 'startOf'> {
@@ -68,17 +69,25 @@ export function createTrainerActivities(deps: TrainerDeps) {
         if (known?.state === 'done' && known.report) return brief(known.report);
         const { plan } = await configs.ofKind(run, 'train');
         let state = await trainer.state(signal);
-        if (!(state.run === run && state.appliedOps.includes(op))) {
-          state = await bringTo(lineage, run, step - 1, signal);
-        }
+        const applied = state.run === run && state.appliedOps.includes(op);
+        if (!applied) state = await bringTo(lineage, run, step - 1, signal);
         const baseDigest = known?.baseDigest ?? state.weightDigest;
         if (baseDigest === undefined) throw new Fault('trainer', `${run}: the trainer reports no weights`);
+        if (!applied && baseDigest !== state.weightDigest) {
+          throw new Fault(
+            'trainer',
+            `${op}: intended on weights ${baseDigest}, the run now starts from ${state.weightDigest}`,
+            { code: 'stale_base', retry: false },
+          );
+        }
         await ledger.intendOperation({ op, run, step, baseDigest, batchDigest, plan });
         await ledger.operationSent(op);
-        const report = await trainer.update(
-          { run, op, baseDigest, batchDigest, batchPath: artifacts.path(batchDigest), plan },
-          signal,
-        );
+        const batchPath = artifacts.path(batchDigest);
+        const report = await trainer
+          .update({ run, op, baseDigest, batchDigest, batchPath, plan }, signal)
+          .catch((error: unknown) => {
+            throw asRaced(error);
+          });
         await ledger.operationDone(op, report);
         return brief(report);
       }),
@@ -116,6 +125,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
           signal,
         );
         await ledger.putCheckpoint({ run, step, path: saved.path, manifest: saved.manifest });
+        await pruneOld({ ledger, folder: deps.checkpoints }, run, await configs.ofKind(run, 'train'));
         return { path: saved.path };
       }),
   };

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { CheckpointManifest } from '../../core/trainer.js';
 import { weightDigestOf } from './weight-digest.js';
 
@@ -116,9 +117,12 @@ function recordedProblems(
   recorded: CheckpointManifest | undefined,
 ): string[] {
   if (recorded === undefined) return [];
-  return (['run', 'step', 'weightDigest', 'optimizerDigest'] as const)
-    .filter((name) => found[name] !== recorded[name])
-    .map((name) => `${place}: ${name}: expected ${recorded[name]} as in the ledger, found ${found[name]}`);
+  return (['run', 'step', 'weightDigest', 'optimizerDigest', 'trainerBuild', 'appliedOps', 'files'] as const)
+    .filter((name) => !isDeepStrictEqual(found[name], recorded[name]))
+    .map((name) => {
+      const [expected, is] = [JSON.stringify(recorded[name]), JSON.stringify(found[name])];
+      return `${place}: ${name}: expected ${expected} as in the ledger, found ${is}`;
+    });
 }
 
 async function fileProblems(file: string, bytes: number, sha256: string): Promise<string[]> {

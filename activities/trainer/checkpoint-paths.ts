@@ -3,16 +3,23 @@ import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { Ledger } from '../../core/ledger.js';
 
-/** Throws `Fault('trainer', code: 'no_checkpoint')`, naming those that exist. */
+/** Throws `Fault('trainer', code: 'no_checkpoint' | 'pruned')`, naming those that exist, or when and why it was pruned. */
 export async function checkpointPath(
   ledger: Pick<Ledger, 'checkpoints'>,
   run: string,
   step: number | 'latest',
 ): Promise<string> {
   const rows = await ledger.checkpoints(run);
-  const row = step === 'latest' ? rows[0] : rows.find((candidate) => candidate.step === step);
+  const row = rows.find((candidate) => (step === 'latest' ? !candidate.pruned : candidate.step === step));
+  if (row?.pruned) {
+    const { at, rule } = row.pruned;
+    throw new Fault('trainer', `${run}: the checkpoint of step ${step} was pruned at ${at}: ${rule}`, {
+      code: 'pruned',
+      retry: false,
+    });
+  }
   if (row) return row.path;
-  const known = rows.map((candidate) => candidate.step).join(', ') || 'none';
+  const known = rows.flatMap((candidate) => (candidate.pruned ? [] : [candidate.step])).join(', ') || 'none';
   throw new Fault('trainer', `${run}: no checkpoint of step ${step}; recorded steps: ${known}`, {
     code: 'no_checkpoint',
     retry: false,

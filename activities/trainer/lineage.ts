@@ -45,15 +45,32 @@ export async function bringTo(
   const operations = (await ledger.operations(run)).filter((row) => row.state === 'done' && row.step <= step);
   if (state.run === run && holds(state, wanted, operations)) return state;
 
-  let current = await openNewest(deps, run, step, signal);
+  const opened = await openNewest(deps, run, step, signal);
+  let weights = opened.weightDigest;
   for (const operation of operations) {
-    if (current.appliedOps.includes(operation.op)) continue;
-    current = await applyAgain(deps, run, operation, signal);
+    if (opened.appliedOps.includes(operation.op)) continue;
+    if (weights !== operation.baseDigest)
+      throw mismatch(run, operation.step - 1, operation.baseDigest, weights);
+    weights = await applyAgain(deps, run, operation, signal);
   }
-  if (wanted !== undefined && current.weightDigest !== wanted) {
-    throw mismatch(run, step, wanted, current.weightDigest);
-  }
-  return current;
+  if (wanted !== undefined && weights !== wanted) throw mismatch(run, step, wanted, weights);
+  const current = await trainer.state(signal);
+  if (current.run === run && current.weightDigest === weights) return current;
+  throw raced(`${run}, step ${step}: another session took the trainer's place while it was brought there`);
+}
+
+/** Another activity (of a zombie, or of another run) has changed the session meanwhile: trying again can help. */
+export function raced(message: string, cause?: unknown): Fault {
+  return new Fault('trainer', message, {
+    code: 'raced',
+    retry: true,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** `stale_base` although the trainer held that base a moment ago. */
+export function asRaced(error: unknown): unknown {
+  return error instanceof Fault && error.code === 'stale_base' ? raced(error.message, error) : error;
 }
 
 function holds(
@@ -65,23 +82,31 @@ function holds(
   return wanted === undefined || state.weightDigest === wanted;
 }
 
-/** Opens the newest checkpoint at or before `step` that the trainer verifies; a damaged one is passed over and told. */
+/**
+ * Opens the newest checkpoint at or before `step` that the trainer verifies. A damaged one is passed over, and the
+ * ledger says so with the reason.
+ */
 async function openNewest(
   { ledger, trainer, startOf }: LineageDeps,
   run: string,
   step: number,
   signal: AbortSignal,
 ): Promise<TrainerState> {
-  const candidates = (await ledger.checkpoints(run)).filter((row) => row.step <= step);
+  const candidates = (await ledger.checkpoints(run)).filter((row) => row.step <= step && !row.pruned);
+  const passedOver: { step: number; reason: string }[] = [];
   for (const { path, step: saved } of candidates) {
     try {
-      return await trainer.open(run, path, signal);
+      const state = await trainer.open(run, path, signal);
+      await ledger.noteRestore({ run, wanted: step, opened: saved, passedOver });
+      return state;
     } catch (error) {
       if (!(error instanceof Fault && error.code === 'bad_checkpoint')) throw error;
-      process.stderr.write(`${run}: checkpoint of step ${saved} passed over: ${error.message}\n`);
+      passedOver.push({ step: saved, reason: error.message });
     }
   }
-  return trainer.open(run, await startOf(run), signal);
+  const state = await trainer.open(run, await startOf(run), signal);
+  if (step > 0) await ledger.noteRestore({ run, wanted: step, opened: null, passedOver });
+  return state;
 }
 
 async function applyAgain(
@@ -89,7 +114,7 @@ async function applyAgain(
   run: string,
   operation: OperationRow,
   signal: AbortSignal,
-): Promise<TrainerState> {
+): Promise<Digest> {
   const state = await artifacts.verify(operation.batchDigest);
   if (state !== 'ok') {
     throw new Fault(
@@ -101,22 +126,22 @@ async function applyAgain(
       },
     );
   }
-  const report = await trainer.update(
-    {
-      run,
-      op: operation.op,
-      baseDigest: operation.baseDigest,
-      batchDigest: operation.batchDigest,
-      batchPath: artifacts.path(operation.batchDigest),
-      plan: operation.plan as UpdatePlan,
-    },
-    signal,
-  );
+  const request = {
+    run,
+    op: operation.op,
+    baseDigest: operation.baseDigest,
+    batchDigest: operation.batchDigest,
+    batchPath: artifacts.path(operation.batchDigest),
+    plan: operation.plan as UpdatePlan,
+  };
+  const report = await trainer.update(request, signal).catch((error: unknown) => {
+    throw asRaced(error);
+  });
   const recorded = operation.report?.weightDigest;
   if (recorded !== undefined && report.weightDigest !== recorded) {
     throw mismatch(run, operation.step, recorded, report.weightDigest);
   }
-  return trainer.state(signal);
+  return report.weightDigest;
 }
 
 function mismatch(run: string, step: number, wanted: Digest, found: Digest | undefined): Fault {

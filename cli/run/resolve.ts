@@ -126,12 +126,21 @@ export async function trainConfig(
     shape,
     plan: { ...UPDATE_PLAN, ...defined(file.train?.plan) },
     saveEvery: file.train?.saveEvery ?? TRAINING.saveEvery,
+    ...keepOf(file.train),
     validateEvery,
     validation: { tasks: heldOut, repeat: file.train?.validationRepeat ?? 4 },
   };
 }
 
 /** What cannot work is refused here, before the first candidate is probed. Throws `UsageError`. */
+/** Left out where nobody asks, so that runs from before there was a choice keep their identity. */
+function keepOf(train: RunFile['train']): Pick<TrainConfig, 'keep'> {
+  if (train?.keepLast === undefined && train?.keepEvery === undefined) return {};
+  return {
+    keep: { last: train.keepLast ?? TRAINING.keepLast, every: train.keepEvery ?? TRAINING.keepEvery },
+  };
+}
+
 export async function pipelineConfig(file: RunFile, suite: Suite): Promise<PipelineConfig> {
   requireBase(file.model);
   const candidates = await chooseTasks(suite, 'train');

@@ -108,6 +108,8 @@ export const runFileSchema = z.strictObject({
     .strictObject({
       steps: upTo(100_000).optional(),
       saveEvery: count.optional(),
+      keepLast: countOrNone.optional(),
+      keepEvery: countOrNone.optional(),
       validateEvery: countOrNone.optional(),
       validationRepeat: repeat.optional(),
       shape: shape.optional(),

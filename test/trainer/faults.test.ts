@@ -1,0 +1,181 @@
+/**
+ * The real client and activities, the real ledger and trainer, and between them a network that loses, repeats, cuts
+ * and delays: every update is applied once, and the ledger says what the trainer says.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLocalArtifacts } from '../../activities/artifacts/local.js';
+import { createTrainerActivities, type TrainerActivities } from '../../activities/trainer/activities.js';
+import { createTrainerClient } from '../../activities/trainer/client.js';
+import { encodeBatch } from '../../core/batch.js';
+import { stepId } from '../../core/keys.js';
+import { UPDATE_PLAN } from '../../temporal.config.js';
+import { type FaultProxy, startFaultProxy } from '../faults/proxy.js';
+import { claim, stepRow } from '../ledger/fixtures.js';
+import { startTestDatabase, type TestDatabase } from '../postgres.js';
+import { type RunningTrainer, startTrainer } from './server.js';
+
+const signal = new AbortController().signal;
+const PLAN = { ...UPDATE_PLAN, learningRate: 1e-3 };
+
+let db: TestDatabase;
+let trainer: RunningTrainer;
+let folder: string;
+let proxy: FaultProxy;
+let activities: TrainerActivities;
+let direct: TrainerActivities;
+let run: string;
+let runs = 0;
+let batch: string;
+/** Weights after one undisturbed update. */
+let expected: string;
+
+beforeAll(async () => {
+  [db, trainer] = await Promise.all([startTestDatabase(), startTrainer()]);
+  folder = await mkdtemp(path.join(tmpdir(), 'trainer faults '));
+  direct = activitiesAt(trainer.url);
+  await freshRun();
+  expected = (await perform(direct.applyUpdate, run, 1, batch)).weightDigest;
+});
+afterAll(async () => {
+  await trainer.end('SIGTERM');
+  await db.stop();
+  await rm(folder, { recursive: true });
+});
+beforeEach(async () => {
+  proxy = await startFaultProxy(trainer.url, { seed: 3 });
+  activities = activitiesAt(proxy.url);
+  await freshRun();
+});
+afterEach(() => proxy.close());
+
+function activitiesAt(url: string): TrainerActivities {
+  return createTrainerActivities({
+    ledger: db.ledger,
+    artifacts: createLocalArtifacts(path.join(folder, 'artifacts')),
+    trainer: createTrainerClient({ url }),
+    checkpoints: path.join(folder, 'checkpoints'),
+  });
+}
+
+/** A run of its own whose first step is sampled, in ledger and trainer. */
+async function freshRun(): Promise<void> {
+  run = `train/faults-${++runs}`;
+  await db.ledger.claimCampaign(
+    claim(run, { kind: 'train', from: 'base', plan: PLAN, steps: 4, saveEvery: 1 }),
+  );
+  const episodes = Array.from({ length: 6 }, (_, n) => {
+    const length = 20 + n;
+    const ids = Int32Array.from({ length }, (_, i) => 260 + ((i * 31 + n * 17) % 190));
+    const sampled = Uint8Array.from({ length }, (_, i) => (i > 4 && i % 3 > 0 ? 1 : 0));
+    const logprobs = Float32Array.from({ length }, (_, i) => (sampled[i] ? -0.5 : 0));
+    return { key: `task · 0.0.${n}`, ids, sampled, logprobs, advantage: n - 2.5 };
+  });
+  const bytes = encodeBatch({ run: 'train/faults', step: 1, weightVersion: 'sha256:0', episodes });
+  batch = await createLocalArtifacts(path.join(folder, 'artifacts')).put(bytes);
+  await putStep(1);
+}
+
+async function putStep(step: number): Promise<void> {
+  await db.ledger.putStep(stepRow(run, step, { state: 'sampled', batchDigest: batch }));
+}
+
+/** As a worker runs it, heartbeats and cancellation included. */
+function perform<A extends unknown[], R>(activity: (...args: A) => Promise<R>, ...args: A): Promise<R> {
+  return new MockActivityEnvironment().run(activity, ...args);
+}
+
+async function appliedOnce(): Promise<void> {
+  const op = `${stepId(run, 1)}/update`;
+  const state = await createTrainerClient({ url: trainer.url }).state(signal);
+  expect([state.run, state.appliedOps, state.weightDigest]).toEqual([run, [op], expected]);
+  expect((await db.ledger.operations(run)).map(({ state, report }) => [state, report?.weightDigest])).toEqual(
+    [['done', expected]],
+  );
+  expect((await db.ledger.steps(run))[0]).toMatchObject({ state: 'updated', weightDigest: expected });
+}
+
+test.each([
+  ['the reply is lost', [{ fault: 'drop-reply', times: 2 }]],
+  ['the reply is cut', [{ fault: 'truncate-reply', times: 2 }]],
+  ['the reply is late', [{ fault: 'delay-reply', ms: 200 }]],
+  ['the request arrives twice', [{ fault: 'duplicate' }]],
+  ['the request arrives late', [{ fault: 'delay-request', ms: 200 }]],
+  ['the request never arrives', [{ fault: 'drop-request', times: 2 }]],
+  ['the connection is reset', [{ fault: 'reset', times: 2 }]],
+  [
+    'everything happens',
+    [
+      { fault: 'drop-reply', share: 0.3, times: 2 },
+      { fault: 'duplicate', share: 0.4 },
+      { fault: 'reset', share: 0.3, times: 2 },
+    ],
+  ],
+] as const)('%s: one update', async (_what, rules) => {
+  proxy.plan.set(rules.map((rule) => ({ ...rule, path: '/trainer/update' })));
+  const { weightDigest } = await perform(activities.applyUpdate, run, 1, batch);
+  expect(weightDigest).toBe(expected);
+  expect(proxy.plan.events.length).toBeGreaterThan(0);
+  await appliedOnce();
+});
+
+test('every call of a step meets faults: the step still ends with one update, published and saved', async () => {
+  proxy.plan.set([
+    { fault: 'drop-reply', share: 0.2 },
+    { fault: 'reset', share: 0.1 },
+    { fault: 'truncate-reply', share: 0.1 },
+    { fault: 'duplicate', share: 0.3 },
+  ]);
+  await perform(activities.applyUpdate, run, 1, batch);
+  expect(await perform(activities.publish, run, 1)).toEqual({ weightVersion: expected });
+  await perform(activities.checkSampler, run, 1);
+  await perform(activities.saveCheckpoint, run, 1);
+  expect(proxy.plan.events.length).toBeGreaterThan(3);
+  await appliedOnce();
+  expect((await db.ledger.checkpoints(run))[0]!.manifest.weightDigest).toBe(expected);
+}, 60_000);
+
+test('a send that outlives its worker changes nothing when it arrives', async () => {
+  proxy.plan.set([{ fault: 'delay-request', path: '/trainer/update', ms: 1_500, times: 1 }]);
+  const worker = new MockActivityEnvironment();
+  const lost = worker.run(activities.applyUpdate, run, 1, batch);
+  lost.catch(() => undefined);
+  while (proxy.plan.events.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  worker.cancel();
+  await expect(lost).rejects.toThrow();
+  await perform(direct.applyUpdate, run, 1, batch);
+  await putStep(2);
+  const second = await perform(direct.applyUpdate, run, 2, batch);
+  // Past its arrival: the late send is the first operation, which is known.
+  await new Promise((resolve) => setTimeout(resolve, 1_800));
+  const state = await createTrainerClient({ url: trainer.url }).state(signal);
+  expect([state.step, state.weightDigest]).toEqual([2, second.weightDigest]);
+});
+
+test('a zombie that rolls the session back in the middle of an update is no failure', async () => {
+  await perform(direct.applyUpdate, run, 1, batch);
+  await putStep(2);
+  const reference = await perform(direct.applyUpdate, run, 2, batch);
+  // The late save of step 1 brings the trainer back to step 1; the run's next activity brings it forward again.
+  await perform(direct.saveCheckpoint, run, 1);
+  expect(await perform(direct.publish, run, 2)).toEqual({ weightVersion: reference.weightDigest });
+  await putStep(3);
+  const [third] = await Promise.allSettled([
+    perform(direct.applyUpdate, run, 3, batch),
+    perform(direct.saveCheckpoint, run, 1),
+  ]);
+  // Whoever lost the race may be tried again by Temporal; nothing says "never".
+  if (third.status === 'rejected') expect(third.reason).toMatchObject({ nonRetryable: false });
+  const settled = await perform(direct.applyUpdate, run, 3, batch);
+  const state = await createTrainerClient({ url: trainer.url }).state(signal);
+  await perform(direct.publish, run, 3);
+  expect(state.appliedOps.length).toBeLessThanOrEqual(3);
+  expect((await db.ledger.operations(run)).map(({ report }) => report?.weightDigest)).toEqual([
+    expected,
+    reference.weightDigest,
+    settled.weightDigest,
+  ]);
+});
