@@ -3,14 +3,14 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { type StackContext, withStack } from './context.js';
 import { onInterrupt } from './interrupts.js';
-import { print, printJson, say } from './output.js';
+import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
 import { causeOf, pipelineLine, stageOf } from './run/pipeline-line.js';
 import { progressLine } from './run/progress.js';
 import { restoreText, troubledRestores } from './run/restores.js';
 import { snapshot } from './run/snapshot.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
-import { type Trouble, troublesOf, troubleText } from './run/troubles.js';
+import { troublesOf, troubleText, withoutWorkflow } from './run/troubles.js';
 import { watch } from './run/watch.js';
 
 interface StatusOptions {
@@ -42,10 +42,7 @@ async function everything(context: StackContext, options: StatusOptions): Promis
   const seen = (await Promise.all(first.map(({ id }) => snapshot(ledger, id)))).filter(
     (one) => one !== undefined,
   );
-  const troubles = await troublesNow(
-    context,
-    seen.filter(({ row }) => row.state === 'running').flatMap(idsOf),
-  );
+  const troubles = await troublesNow(context, seen);
   if (options.json) printJson({ campaigns: seen.flatMap(documentsOf), troubles });
   else {
     const lines = [...seen.flatMap(linesOf), ...troubles.map(warning)];
@@ -58,7 +55,7 @@ async function one(context: StackContext, name: string, options: StatusOptions):
   const { id } = await resolveCampaign(ledger, name);
   if (options.watch) return follow(context, id, options);
   const seen = (await snapshot(ledger, id))!;
-  const troubles = seen.row.state === 'running' ? await troublesNow(context, idsOf(seen)) : [];
+  const troubles = await troublesNow(context, [seen]);
   const restores = await troubledRestores(ledger, idsOf(seen));
   if (options.json) printJson({ ...documentsOf(seen)[0], campaigns: seen.campaigns, troubles, restores });
   else {
@@ -101,14 +98,23 @@ function documentsOf(seen: Seen): object[] {
 }
 
 /** The ledger answers whatever else is down, so a Temporal that does not is one line, not the end. */
-async function troublesNow(context: StackContext, ids: readonly string[]): Promise<readonly Trouble[]> {
-  if (ids.length === 0) return [];
+async function troublesNow(context: StackContext, seen: readonly Seen[]): Promise<readonly string[]> {
+  const running = seen.filter(({ row }) => row.state === 'running');
+  if (running.length === 0) return [];
   try {
-    return await troublesOf(await context.temporal(), ids);
+    const client = await context.temporal();
+    const gone = await withoutWorkflow(
+      client,
+      running.map(({ row }) => row.id),
+    );
+    const waiting = await troublesOf(client, running.flatMap(idsOf));
+    return [
+      ...gone.map((id) => `no workflow runs ${id}: start it again to go on`),
+      ...waiting.map(troubleText),
+    ];
   } catch (error) {
-    say(pc.yellow(`! Temporal does not answer: ${error instanceof Error ? error.message : String(error)}`));
-    return [];
+    return [`Temporal does not answer: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
 
-const warning = (trouble: Trouble): string => pc.yellow(`! ${troubleText(trouble)}`);
+const warning = (trouble: string): string => pc.yellow(`! ${trouble}`);

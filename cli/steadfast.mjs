@@ -1,15 +1,29 @@
 #!/usr/bin/env node
 /** The `steadfast` command: brings the build up to date (0.1 s when it is), then runs `cli/main.ts` from it. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`steadfast: Node.js: expected 20.19 or newer, found ${process.versions.node}`);
+
+/**
+ * Exit code 2 with one message; with `--json` also as the one document on standard output.
+ * @param {string} place @param {string} expected @param {string} found @param {string} fix
+ */
+function refuse(place, expected, found, fix) {
+  const message = `${place}: expected ${expected}, found ${found}`;
+  if (process.argv.includes('--json')) {
+    const error = { kind: 'usage', message, place, expected, found, fix };
+    console.log(JSON.stringify({ error, exitCode: 2 }, null, 2));
+  }
+  console.error(`steadfast: ${message}\n  fix: ${fix}`);
   process.exit(2);
+}
+
+if (major < 20 || (major === 20 && minor < 19)) {
+  const fix = 'install a current version (https://nodejs.org, or "nvm install 22"), then run again';
+  refuse('Node.js', '20.19 or newer', process.versions.node, fix);
 }
 const { existsSync } = await import('node:fs');
 const { fileURLToPath } = await import('node:url');
 if (!existsSync(fileURLToPath(new URL('../node_modules/esbuild', import.meta.url)))) {
-  console.error('steadfast: npm packages: expected an installation, found none\n  fix: run "npm run setup"');
-  process.exit(2);
+  refuse('npm packages', 'an installation', 'none', 'run "npm run setup"');
 }
 const { fresh } = await import('../infra/setup/start.mjs');
 if (await fresh()) {

@@ -1,6 +1,7 @@
 /** The sandbox worker: episodes, each on a fresh backend. */
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { Configurations } from '../activities/campaign/deps.js';
+import { suiteGuard } from '../activities/campaign/suite-guard.js';
 import { createEpisodeActivities } from '../activities/episode/activities.js';
 import { Policies } from '../activities/episode/policies.js';
 import { createPool } from '../activities/ledger/pool.js';
@@ -19,6 +20,7 @@ await workerMain(async (environment) => {
   const driver = sandboxDrivers(environment.home);
   await reapOpenSandboxes(ledger, environment, driver);
   const suite = suiteRegistry();
+  const sameSuite = suiteGuard({ ledger, suite });
   const policies = new Policies({
     trainerUrl: `${environment.trainerUrl}/v1`,
     scripted: async (name, settings) => scriptedPolicy(await suite(name), settings),
@@ -35,7 +37,10 @@ await workerMain(async (environment) => {
       judge: createChatModel({ kind: 'judge', ...environment.judge }),
       host: environment.host,
       worker: environment.identity,
-      config: (campaign) => configs.of(campaign),
+      config: async (campaign) => {
+        await sameSuite(campaign);
+        return configs.of(campaign);
+      },
       parity: (signal) => policies.parity(signal),
     }),
     maxConcurrentActivityTaskExecutions: SANDBOX_WORKER_SLOTS,

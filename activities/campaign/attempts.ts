@@ -1,12 +1,11 @@
 /** Probe campaigns and evaluations: planning their shards, and closing them with what their rows say. */
-import { notAccepted, suiteDrift } from '../../core/drift.js';
-import { UsageError } from '../../core/faults.js';
 import { attemptKey } from '../../core/keys.js';
 import type { CampaignState, PlannedAttempt } from '../../core/ledger.js';
 import type { CampaignPlan, ShardPlan } from '../../core/orchestration.js';
 import { seedOf } from '../../core/seed.js';
 import { encodePositions } from '../../core/shards.js';
-import { type CampaignDeps, type Configurations, campaignRow, taskRef, taskRefs } from './deps.js';
+import { type CampaignDeps, type Configurations, taskRef, taskRefs } from './deps.js';
+import { refuseChangedSuite } from './suite-guard.js';
 import { summarise } from './summary.js';
 
 export function createAttemptsActivities(deps: CampaignDeps, configs: Configurations) {
@@ -65,17 +64,4 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
       await ledger.setCampaignState(id, state, { ...result, cause });
     },
   };
-}
-
-/** A suite that changed under a campaign would mix two benchmarks in one score. */
-export async function refuseChangedSuite(deps: CampaignDeps, id: string): Promise<void> {
-  const row = await campaignRow(deps.ledger, id);
-  const suite = await deps.suite(row.suite);
-  if (notAccepted(suiteDrift(row.suite, row.suiteDigest, suite.digest), row.result).length === 0) return;
-  throw new UsageError(
-    `suite ${row.suite} of ${id}`,
-    `digest ${row.suiteDigest}, as when the campaign was started`,
-    suite.digest,
-    'Go back to that version of the suite, or start a campaign under another name.',
-  );
 }

@@ -8,12 +8,12 @@ import type { PlannedGroup, StageSeconds, StepStart, TrainPlan } from '../../cor
 import { seedOf } from '../../core/seed.js';
 import { stepsInAll, validationConfig } from '../../core/stage-configs.js';
 import { writeMetricsFile } from '../report/metrics-jsonl.js';
-import { refuseChangedSuite } from './attempts.js';
 import { assembleBatch } from './batch.js';
 import { type CampaignDeps, type Configurations, campaignRow, taskRef, taskRefs } from './deps.js';
 import { firstCursor, reuseEpisodes } from './reuse.js';
 import { allGroups, candidates, endedGroups, priorGroups, startedGroups } from './step-groups.js';
 import { samplingMetrics, stageMetrics } from './step-metrics.js';
+import { refuseChangedSuite } from './suite-guard.js';
 import type { AttemptsSummary } from './summary.js';
 
 export function createTrainingActivities(deps: CampaignDeps, configs: Configurations) {

@@ -96,7 +96,8 @@ function refuseOther(
   const changes: ConfigChange[] =
     known.fingerprint === claim.fingerprint ? [] : [...configDiff(known.config, claim.config)];
   if (known.suite !== claim.suite) changes.push({ path: '(suite)', old: known.suite, new: claim.suite });
-  if (known.suiteDigest !== claim.suiteDigest) {
+  // Most configurations hold the digest themselves; one change is said once.
+  if (known.suiteDigest !== claim.suiteDigest && !changes.some(({ path }) => path === 'suiteDigest')) {
     changes.push({ path: '(suite digest)', old: known.suiteDigest, new: claim.suiteDigest });
   }
   if (changes.length === 0) return;

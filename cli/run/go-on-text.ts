@@ -7,7 +7,7 @@ const WIDTH = 28;
 
 export async function goOnText(ledger: Ledger, row: CampaignRow): Promise<string[]> {
   const cause = (row.result as { cause?: string | null } | null)?.cause;
-  const lines = ['', `${row.id} is ${row.state}${cause ? `: ${cause}` : ''}.`];
+  const lines = ['', `${row.id} is ${row.state}${cause ? `: ${cause.replace(/\.$/, '')}` : ''}.`];
   const run = row.kind === 'pipeline' ? await ledger.campaign(stageCampaignId(row.id, 'train')) : row;
   const failed = run?.kind === 'train' ? await failedStep(ledger, run.id) : undefined;
   if (run && failed && row.state === 'paused')

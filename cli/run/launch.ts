@@ -44,7 +44,10 @@ export async function launch(
     parent: null,
   });
   if (status === 'known' && row.state === 'done' && isComplete(row)) return { id, how: 'finished', row };
-  const started = await startWorkflow(context, id, config.kind, lanes, { ended: hasEnded(row) });
+  const ended = hasEnded(row);
+  // Before it starts, so that nobody who watches takes the last end for this one's.
+  if (ended) await ledger.noteOnCampaign(id, { cause: null }, 'running');
+  const started = await startWorkflow(context, id, config.kind, lanes, { ended });
   return { id, how: started ? (status === 'created' ? 'started' : 'resumed') : 'attached', row };
 }
 

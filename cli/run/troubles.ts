@@ -2,7 +2,7 @@
  * What is being tried again right now, and why. An activity that meets a full disk or a lost service is retried by
  * Temporal and writes nothing to the ledger meanwhile: only Temporal can say what a run that stands still waits for.
  */
-import type { Client } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 
 /** Activities of one type that wait for the same reason. */
 export interface Trouble {
@@ -48,6 +48,27 @@ export async function troublesOf(client: Client, campaigns: readonly string[]): 
 
 export function troubleText({ activity, count, attempt, message }: Trouble): string {
   return `${count} × ${activity} tried again (${attempt} times so far): ${message}`;
+}
+
+/**
+ * Those of the campaigns whose workflow is not there or has closed, although the ledger has them as running: a
+ * Temporal that lost its data, or a start that did not get through.
+ */
+export async function withoutWorkflow(
+  client: Client,
+  campaigns: readonly string[],
+): Promise<readonly string[]> {
+  const found = await Promise.all(campaigns.map(async (id) => ((await isOpen(client, id)) ? [] : [id])));
+  return found.flat();
+}
+
+async function isOpen(client: Client, id: string): Promise<boolean> {
+  try {
+    return (await client.workflow.getHandle(id).describe()).status.name === 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
 }
 
 async function openWorkflows(client: Client, campaigns: readonly string[]): Promise<readonly string[]> {

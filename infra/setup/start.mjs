@@ -50,6 +50,12 @@ function parse(args) {
 /** @param {unknown} thrown */
 function report(thrown) {
   const error = asProblem(thrown, homeFolder());
+  if (process.argv.includes('--json')) {
+    const known = error instanceof SetupProblem;
+    const message = error instanceof Error ? error.message : String(error);
+    const described = { kind: known ? 'usage' : 'failed', message, ...(known ? error.parts : {}) };
+    console.log(JSON.stringify({ error: described, exitCode: known ? 2 : 1 }, null, 2));
+  }
   if (error instanceof SetupProblem) {
     console.error(`steadfast: ${error.message}`);
     process.exitCode = 2;

@@ -52,7 +52,12 @@ function look({ home, services, workers }: Wanted): {
   const temporal = services.includes('temporal') ? findTemporal(home) : undefined;
   if (services.includes('temporal')) {
     checks.push(
-      check('Temporal server', temporal && `${temporal.version}, ${temporal.file}`, '`temporal`', SET_UP),
+      check(
+        'Temporal server',
+        temporal && `${temporal.version}, ${temporal.file}`,
+        'an installation, or `temporal` on PATH',
+        SET_UP,
+      ),
     );
   }
   if (services.includes('trainer')) {
@@ -60,7 +65,7 @@ function look({ home, services, workers }: Wanted): {
       check(
         'Python packages',
         python && `Python ${python.version}, ${python.file}`,
-        'the environment',
+        'an environment with the packages of native/trainer/requirements.txt',
         SET_UP,
       ),
       attempt('base checkpoint', requireBaseCheckpoint),

@@ -1,0 +1,36 @@
+/** The suite of a campaign is the one it was started with: asked when it opens, and by every process that plays for it. */
+import { notAccepted, suiteDrift } from '../../core/drift.js';
+import { UsageError } from '../../core/faults.js';
+import { type CampaignDeps, campaignRow } from './deps.js';
+
+type Deps = Pick<CampaignDeps, 'ledger' | 'suite'>;
+
+/** A suite that changed under a campaign would mix two benchmarks in one score. */
+export async function refuseChangedSuite(deps: Deps, id: string): Promise<void> {
+  const row = await campaignRow(deps.ledger, id);
+  const suite = await deps.suite(row.suite);
+  if (notAccepted(suiteDrift(row.suite, row.suiteDigest, suite.digest), row.result).length === 0) return;
+  throw new UsageError(
+    `suite ${row.suite} of ${id}`,
+    `digest ${row.suiteDigest}, as when the campaign was started`,
+    suite.digest,
+    'Go back to that version of the suite, or start a campaign under another name.',
+  );
+}
+
+/**
+ * The same for a process that plays episodes, which `up` may have started with changed code in the middle of a
+ * campaign. A suite cannot change while a process lives, so each campaign is looked at once.
+ */
+export function suiteGuard(deps: Deps): (campaign: string) => Promise<void> {
+  const looked = new Map<string, Promise<void>>();
+  return (campaign) => {
+    const known = looked.get(campaign);
+    if (known) return known;
+    const look = refuseChangedSuite(deps, campaign);
+    looked.set(campaign, look);
+    // Asked again: the change may be accepted, or the database may have been away.
+    look.catch(() => looked.delete(campaign));
+    return look;
+  };
+}
