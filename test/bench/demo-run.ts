@@ -41,12 +41,15 @@ export async function runDemo(args: readonly string[], say: (line: string) => vo
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       for (const line of text.trimEnd().split('\n')) say(`  ${line}`);
     });
+    const interrupt = (): void => void child.kill('SIGTERM');
+    process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
     const stop = watchStack(home, child.pid ?? 0, () => load()[0] ?? 0);
     const code = await new Promise<number | null>((done, fail) => {
       child.once('error', fail);
       child.once('exit', done);
     });
     const wallSeconds = (performance.now() - from) / 1_000;
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
     // The command has ended and its stack is still up, so this last look sees all of it.
     const watched = stop();
     if (code !== 0) throw new Error(`steadfast demo ${args.join(' ')}: exit ${code}`);
