@@ -6,6 +6,7 @@ import { stepId } from '../../core/keys.js';
 import type { UpdateReport } from '../../core/trainer.js';
 import { PROBE_BOUND } from '../../temporal.config.js';
 import { Configurations } from '../campaign/deps.js';
+import { sendOrAttach } from './attach.js';
 import { checkpointPath, startFolder } from './checkpoint-paths.js';
 import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
 import { probeSequences } from './probe-sequences.js';
@@ -83,11 +84,10 @@ export function createTrainerActivities(deps: TrainerDeps) {
         await ledger.intendOperation({ op, run, step, baseDigest, batchDigest, plan });
         await ledger.operationSent(op);
         const batchPath = artifacts.path(batchDigest);
-        const report = await trainer
-          .update({ run, op, baseDigest, batchDigest, batchPath, plan }, signal)
-          .catch((error: unknown) => {
-            throw asRaced(error);
-          });
+        const request = { run, op, baseDigest, batchDigest, batchPath, plan };
+        const report = await sendOrAttach(trainer, request, signal).catch((error: unknown) => {
+          throw asRaced(error);
+        });
         await ledger.operationDone(op, report);
         return brief(report);
       }),

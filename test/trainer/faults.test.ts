@@ -155,6 +155,25 @@ test('a send that outlives its worker changes nothing when it arrives', async ()
   expect([state.step, state.weightDigest]).toEqual([2, second.weightDigest]);
 });
 
+test('a worker that takes over attaches to what was sent: it is not sent again', async () => {
+  proxy.plan.set([
+    { fault: 'delay-reply', path: '/trainer/update', ms: 60_000, times: 1 },
+    { fault: 'delay-reply', path: '/trainer/update' },
+  ]);
+  const worker = new MockActivityEnvironment();
+  const lost = worker.run(activities.applyUpdate, run, 1, batch);
+  lost.catch(() => undefined);
+  const client = createTrainerClient({ url: trainer.url });
+  const op = `${stepId(run, 1)}/update`;
+  while ((await client.status(run, op, signal)).state !== 'done')
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  worker.cancel();
+  await expect(lost).rejects.toThrow();
+  await perform(activities.applyUpdate, run, 1, batch);
+  expect(proxy.plan.events).toHaveLength(1);
+  await appliedOnce();
+});
+
 test('a zombie that rolls the session back in the middle of an update is no failure', async () => {
   await perform(direct.applyUpdate, run, 1, batch);
   await putStep(2);

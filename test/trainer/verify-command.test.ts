@@ -1,0 +1,62 @@
+/** `steadfast verify trainer` as it is typed: lines, one JSON document, exit codes. */
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import type { ConformanceReport } from '../../activities/trainer/conformance/suite.js';
+import { main } from '../../cli/main.js';
+import { startHttpProxy } from '../faults/http-proxy.js';
+import { LIARS } from '../faults/liars.js';
+import { type RunningTrainer, startTrainer } from './server.js';
+
+let trainer: RunningTrainer;
+let printed = '';
+let said = '';
+
+beforeAll(async () => {
+  trainer = await startTrainer();
+});
+afterAll(() => trainer.end('SIGTERM'));
+afterEach(() => {
+  process.exitCode = 0;
+  vi.restoreAllMocks();
+});
+
+function command(...args: string[]): Promise<number> {
+  [printed, said] = ['', ''];
+  process.exitCode = 0;
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    said += String(text);
+    return true;
+  });
+  return main(['verify', 'trainer', ...args]);
+}
+
+test('a line a check, and exit 0', async () => {
+  const checks = ['--check', 'stale-base', 'clip-at-other-ratios'];
+  expect(await command('--endpoint', `${trainer.url}/v1/`, ...checks)).toBe(0);
+  expect(printed).toMatch(/✓ stale-base .*– clip-at-other-ratios .*not checked: cannot be seen/s);
+  expect(printed).toMatch(/embedded \(.*\): 1 hold, 0 broken, 1 not checked/);
+});
+
+test('a broken promise is exit 1, and the JSON says which', async () => {
+  const twice = LIARS.find(({ foundBy }) => foundBy === 'update-once')!;
+  const proxy = await startHttpProxy(trainer.url, twice.make());
+  try {
+    expect(await command('--endpoint', proxy.url, '--check', 'update-once', 'publish', '--json')).toBe(1);
+    const report = JSON.parse(printed) as ConformanceReport;
+    expect(report.checks.map(({ name, outcome }) => [name, outcome])).toEqual([
+      ['update-once', 'fail'],
+      ['publish', 'pass'],
+    ]);
+    expect(report.counts).toEqual({ pass: 1, fail: 1, skip: 0 });
+  } finally {
+    await proxy.close();
+  }
+});
+
+test('what cannot be an endpoint is wrong usage', async () => {
+  expect(await command('--endpoint', 'trainer')).toBe(2);
+  expect(said).toMatch(/--endpoint: expected a URL, found "trainer"/);
+});
