@@ -41,8 +41,12 @@ export async function pruneOld(
   const rest = rows.filter(({ step }) => !steps.includes(step));
   const removable = steps.length > 0 && (await oneVerifies(rest)) ? steps : [];
   const marked = await ledger.pruneCheckpoints(run, removable, ruleOf(keep));
+  // Two steps may share a folder: one that was left out has the weights of the step before.
+  const gone = new Set(marked.map(({ step }) => step));
+  const used = new Set(rows.filter(({ step }) => !gone.has(step)).map((row) => row.path));
   for (const row of marked) {
-    if (isBelow(folder, row.path)) await rm(row.path, { recursive: true, force: true });
+    if (isBelow(folder, row.path) && !used.has(row.path))
+      await rm(row.path, { recursive: true, force: true });
   }
   return marked.map(({ step }) => step);
 }

@@ -15,7 +15,7 @@ import type { IntegrityReport, PriceReport, ReportData, RunReport } from '../../
 import { type CampaignStage, stageCampaignId } from '../../../core/stage-configs.js';
 import { flatConfig, modelOf } from './config.js';
 import { evaluationReport, pairedReport, priceReport } from './evaluation.js';
-import { attemptInvariants, runInvariant, sandboxInvariant } from './integrity.js';
+import { attemptInvariants, restoreInvariants, runInvariant, sandboxInvariant } from './integrity.js';
 import { keptSelection, probeReport } from './probe.js';
 import { type Campaign, causeOf, type ReportSources, readCampaign } from './source.js';
 import { collectStories, type StorySide } from './stories.js';
@@ -77,7 +77,10 @@ export async function collectReport(sources: ReportSources, campaign: string): P
         ...(campaigns.length > 0 ? attemptInvariants(campaigns) : []),
         ...(await sandboxInvariants(sources, row)),
         ...(parts.train && run && run.steps.length > 0
-          ? [runInvariant(parts.train.row.id, run, lineage.updatesApplied)]
+          ? [
+              runInvariant(parts.train.row.id, run, lineage.updatesApplied),
+              ...restoreInvariants(run.restores),
+            ]
           : []),
       ],
       faults: (await ledger.faultCounts?.(campaign)) ?? [],
@@ -115,6 +118,7 @@ async function runRows(ledger: Ledger, run: string): Promise<RunRows> {
     steps: await ledger.steps(run),
     operations: await ledger.operations(run),
     checkpoints: await ledger.checkpoints(run),
+    restores: await ledger.restores(run),
   };
 }
 

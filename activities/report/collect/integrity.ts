@@ -1,5 +1,6 @@
 /** What the ledger promises, checked on the rows that the report is made from. `verify ledger` checks all of it. */
 import { INVARIANTS, runViolations } from '../../../core/invariants.js';
+import type { RestoreRow } from '../../../core/ledger.js';
 import type { InvariantReport } from '../../../core/report-data.js';
 import { count, plural } from '../format.js';
 import type { Campaign } from './source.js';
@@ -66,4 +67,23 @@ export function runInvariant(run: string, rows: RunRows, updates: number): Invar
             .map(({ invariant, keys }) => `not so: ${INVARIANTS[invariant]} (${keys.slice(0, 3).join(', ')})`)
             .join('; '),
   };
+}
+
+/** Told only where weights were lost: each restore ended at the recorded digests, or the run would not have gone on. */
+export function restoreInvariants(restores: readonly RestoreRow[]): readonly InvariantReport[] {
+  if (restores.length === 0) return [];
+  const passed = restores.flatMap(({ passedOver }) => passedOver);
+  const told = passed.slice(0, 3).map(({ step, reason }) => `step ${step} (${reason})`);
+  return [
+    {
+      name: 'Lost weights were brought back.',
+      holds: true,
+      detail: [
+        `the trainer was brought to its weights again ${restores.length === 1 ? 'once' : `${count(restores.length)} times`}, to the recorded digests`,
+        ...(passed.length > 0
+          ? [`passed over ${plural(passed.length, 'checkpoint')}: ${told.join('; ')}`]
+          : []),
+      ].join('; '),
+    },
+  ];
 }

@@ -1,6 +1,6 @@
 /** A training run: its steps with every metric, and its line of weights. */
 import type { TrainConfig } from '../../../core/campaign.js';
-import type { CheckpointRow, OperationRow, StepRow } from '../../../core/ledger.js';
+import type { CheckpointRow, OperationRow, RestoreRow, StepRow } from '../../../core/ledger.js';
 import type { IntegrityReport, TrainingReport } from '../../../core/report-data.js';
 import { secondsBetween } from '../format.js';
 import { stepValues } from '../step-values.js';
@@ -11,6 +11,7 @@ export interface RunRows {
   readonly steps: readonly StepRow[];
   readonly operations: readonly OperationRow[];
   readonly checkpoints: readonly CheckpointRow[];
+  readonly restores: readonly RestoreRow[];
 }
 
 export function trainingReport(
