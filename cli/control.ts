@@ -8,6 +8,7 @@ import { withStack } from './context.js';
 import { printJson, say } from './output.js';
 import { extendRun } from './run/extend.js';
 import { resolveCampaign } from './run/find.js';
+import { hasEnded } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
 
 interface ControlOptions {
@@ -71,7 +72,9 @@ async function send(
   done: string,
 ): Promise<void> {
   await withStack(async (context) => {
-    const { id } = await resolveCampaign(await context.ledger(), name);
+    const row = await resolveCampaign(await context.ledger(), name);
+    const { id } = row;
+    if (hasEnded(row)) throw new UsageError(id, 'a campaign under way', `one that is ${row.state}`);
     const state = await sendUpdate(context, id, update, argument);
     if (options.json) printJson({ id, state });
     say(`${id} ${done}.`);

@@ -18,7 +18,7 @@ import { openStack } from './context.js';
 import { sendUpdate } from './control.js';
 import { EXIT } from './exit.js';
 import { onInterrupt } from './interrupts.js';
-import { print, printJson, say } from './output.js';
+import { outliveClosedPipe, print, printJson, say } from './output.js';
 import { endText } from './run/ending.js';
 import { readRunFile } from './run/files.js';
 import { launch } from './run/launch.js';
@@ -95,6 +95,7 @@ async function demo(options: DemoOptions, command: Command): Promise<void> {
   const file = withDefaults(await readRunFile(options.file), options, command);
   const config = await pipelineConfig(file, await openSuite(file.suite));
 
+  outliveClosedPipe();
   const controller = new AbortController();
   const { signal } = controller;
   const restore = onInterrupt(() => {

@@ -15,10 +15,21 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+let mayEnd = true;
+
 /** `head` and `less` close the pipe when they have seen enough: that is not an error. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    if (error.code !== 'EPIPE') throw error;
+    if (mayEnd) process.exit(0);
   });
+  // Nobody hears what is going on any more; what was asked for is done all the same.
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+/** For a verb that has to tidy up: it goes on to its end, unheard. */
+export function outliveClosedPipe(): void {
+  mayEnd = false;
 }

@@ -18,6 +18,8 @@ import { watch } from './watch.js';
 
 /** Starts or goes on with the campaign; sets the exit code by how it ended. */
 export async function runCampaign(name: string, config: CampaignConfig, options: RunOptions): Promise<void> {
+  // A name that cannot be one is the first thing to be said.
+  campaignId(config.kind, name);
   if (options.dryRun) return dryRun(name, config, options.json ?? false);
   await withStack(async (context) => {
     await requireModel(await context.ledger(), config);

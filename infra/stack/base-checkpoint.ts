@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UsageError } from '../../core/faults.js';
+import { Fault, UsageError } from '../../core/faults.js';
+import { decodeTensors } from '../../core/safetensors.js';
 import { ROOT } from '../setup/root.mjs';
 
 const FOLDER = join(ROOT, 'native', 'trainer', 'base');
@@ -19,7 +20,76 @@ export function requireBaseCheckpoint(folder = FOLDER): string {
       throw new UsageError(file, `SHA-256 ${digest}`, `${found} (${bytes.length} bytes)`, FIX);
     }
   }
+  requireShape(folder);
   return folder;
+}
+
+/** Sizes in `config.json`, and the tensors that they decide (native/trainer). */
+interface Shape {
+  readonly vocab: number;
+  readonly width: number;
+  readonly layers: number;
+  readonly feed: number;
+}
+
+/** A base that was made again, digests and all, may still be cut off, or be of another model than it says. */
+function requireShape(folder: string): void {
+  const weights = join(folder, 'model.safetensors');
+  const shape = shapeOf(join(folder, 'config.json'));
+  const { vocab, width, layers, feed } = shape;
+  const words = Object.entries(shape)
+    .map(([name, size]) => `${name} ${size}`)
+    .join(', ');
+  const expected = `the weights of a model of ${words} (config.json)`;
+  const found = sizesOf(weights, expected);
+  const wanted = {
+    'embed.token': vocab * width,
+    head: width * vocab,
+    norm: width,
+    'layers.0.up': width * feed,
+  };
+  for (const [name, size] of Object.entries(wanted)) {
+    if (found.get(name) === size) continue;
+    throw new UsageError(
+      weights,
+      expected,
+      `${name} with ${found.get(name) ?? 'no'} numbers, not ${size}`,
+      FIX,
+    );
+  }
+  const last = Math.max(...[...found.keys()].map((name) => Number(/^layers\.(\d+)\./.exec(name)?.[1] ?? -1)));
+  if (last + 1 !== layers) throw new UsageError(weights, expected, `${last + 1} layers`, FIX);
+}
+
+function shapeOf(file: string): Shape {
+  const text = read(file).toString('utf8');
+  let config: Partial<Shape> = {};
+  try {
+    config = (JSON.parse(text) ?? {}) as Partial<Shape>;
+  } catch {
+    // Said below, together with a document that is JSON but something else.
+  }
+  const { vocab = 0, width = 0, layers = 0, feed = 0 } = config;
+  if ([vocab, width, layers, feed].every((size) => Number.isSafeInteger(size) && size > 0)) {
+    return { vocab, width, layers, feed };
+  }
+  throw new UsageError(
+    file,
+    'JSON with vocab, width, layers and feed',
+    text.slice(0, 80).trim() || 'nothing',
+    FIX,
+  );
+}
+
+/** Numbers in each tensor. */
+function sizesOf(file: string, expected: string): ReadonlyMap<string, number> {
+  try {
+    const { tensors } = decodeTensors(read(file));
+    return new Map([...tensors].map(([name, values]) => [name, values.length]));
+  } catch (error) {
+    if (error instanceof Fault) throw new UsageError(file, expected, error.message, FIX);
+    throw error;
+  }
 }
 
 function filesOf(provenance: string): Readonly<Record<string, string>> {

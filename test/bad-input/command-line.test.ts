@@ -1,0 +1,109 @@
+/** The command line in careless hands: exit code 2, a message that says where to look, one JSON document if asked. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { main } from '../../cli/main.js';
+import { readState } from '../../infra/stack/info.js';
+
+const home = mkdtempSync(join(tmpdir(), 'steadfast home '));
+const { STEADFAST_HOME, TEMPORAL_ADDRESS, DATABASE_URL } = process.env;
+beforeAll(() => {
+  process.env.STEADFAST_HOME = home;
+  delete process.env.TEMPORAL_ADDRESS;
+  delete process.env.DATABASE_URL;
+});
+afterAll(() => {
+  Object.assign(process.env, given({ STEADFAST_HOME, TEMPORAL_ADDRESS, DATABASE_URL }));
+  if (STEADFAST_HOME === undefined) delete process.env.STEADFAST_HOME;
+  rmSync(home, { recursive: true, force: true });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+const given = (env: Record<string, string | undefined>) =>
+  Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+
+/** In this process, which is quicker than one of its own; its two streams are listened to. */
+async function steadfast(...args: string[]) {
+  const heard = { out: '', err: '' };
+  const listen = (stream: NodeJS.WriteStream, name: keyof typeof heard) =>
+    vi.spyOn(stream, 'write').mockImplementation((text) => {
+      heard[name] += String(text);
+      return true;
+    });
+  listen(process.stdout, 'out');
+  listen(process.stderr, 'err');
+  const code = await main(args);
+  vi.restoreAllMocks();
+  return { code, ...heard };
+}
+
+const CASES: readonly (readonly [line: string, words: string])[] = [
+  ['bogus', "unknown command 'bogus'"],
+  ['donw', 'Did you mean down?'],
+  ['help nope', 'help: expected a verb of steadfast, found "nope"'],
+  ['demo --stepz 3', 'Did you mean --steps?'],
+  ['demo extra', 'too many arguments'],
+  ['demo --steps 0', 'Expected a whole number from 1 to 100000'],
+  ['demo --steps 1e30', 'Expected a whole number'],
+  ['demo --lanes 99999', 'Expected a whole number from 1 to 1000'],
+  ['demo --seed -1', 'Expected a whole number from 0'],
+  ['demo --name Demo_X', 'For example: demo_x'],
+  ['demo --file /nowhere.yaml', 'run file /nowhere.yaml: expected a readable file, found no such file'],
+  ['train', "missing required argument 'name'"],
+  ['train a/b', 'For example: a-b'],
+  ['train run --suite desk', 'suite: expected deskbench or thinkingbox'],
+  ['train run --learning-rate 0', '--learning-rate: expected a positive number'],
+  ['evaluate n --model foo', '--model: expected base, RUN@STEP'],
+  ['evaluate n --repeat 1000000', 'from 1 to 10000'],
+  ['episodes --outcome nope', 'Allowed choices are passed'],
+  ['interpret --format x', 'format: expected qwen3_xml'],
+  ['status', 'local stack: expected a running one, found none. Start it with: steadfast up'],
+  ['compare a b', 'Start it with: steadfast up'],
+  ['stop x', 'Start it with: steadfast up'],
+  ['show x', 'Start it with: steadfast up'],
+];
+
+describe.each(CASES)('steadfast %s', (line, words) => {
+  it('exit code 2, in words without a stack trace', async () => {
+    const { code, out, err } = await steadfast(...line.split(' '));
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(words);
+    expect(err).not.toMatch(/^ {4}at /m);
+  });
+});
+
+it.each(['donw --json', 'demo --name Demo_X --json', 'demo --steps 0 --json', 'status --json'])(
+  'steadfast %s: one document on standard output, and nothing else',
+  async (line) => {
+    const { code, out } = await steadfast(...line.split(' '));
+    expect(code).toBe(2);
+    const { error, exitCode } = JSON.parse(out) as {
+      error: { kind: string; message: string };
+      exitCode: number;
+    };
+    expect({ kind: error.kind, exitCode }).toEqual({ kind: 'usage', exitCode: 2 });
+    expect(error.message).not.toBe('');
+  },
+);
+
+it('a dry run resolves everything and starts nothing', async () => {
+  const { out } = await steadfast('evaluate', 'n', '--repeat', '2', '--dry-run', '--json');
+  const { id, config, known } = JSON.parse(out) as { id: string; config: { repeat: number }; known: null };
+  expect({ id, repeat: config.repeat, known }).toEqual({ id: 'eval/n', repeat: 2, known: null });
+  expect(readState(home)).toBeUndefined();
+});
+
+it('flags win over the run file', async () => {
+  const file = join(home, 'run.yaml');
+  writeFileSync(file, 'seed: 3\nbenchmark: {repeat: 7}\n');
+  const { out } = await steadfast('evaluate', 'n', '--file', file, '--seed', '9', '--dry-run', '--json');
+  expect(JSON.parse(out)).toMatchObject({ config: { seed: 9, repeat: 7 } });
+});
+
+it('nothing that was refused has started a stack', () => {
+  expect(readState(home)).toBeUndefined();
+});
