@@ -61,7 +61,8 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
     async closeCampaign(id: string, state: CampaignState, cause: string | null): Promise<void> {
       const config = await configs.ofKind(id, 'probe', 'eval');
       const result = await summarise(ledger, id, config);
-      await ledger.setCampaignState(id, state, { ...result, cause });
+      // Noted, not replaced: the checkpoint that `latest` meant stays.
+      await ledger.noteOnCampaign(id, { ...result, cause }, state);
     },
   };
 }

@@ -17,14 +17,15 @@ const READ = {
 };
 /**
  * Campaigns that are not at their end and name a checkpoint of this run: an evaluation that samples from it, a run
- * that starts from it. A failed or stopped one may be started again.
+ * that starts from it. What `latest` meant is in the result. A failed or stopped one may be started again.
  */
 const PRUNE = {
   name: 'prune checkpoints',
   text: `WITH marked AS (
       UPDATE checkpoints k SET pruned_at = now(), pruned_by = $3
       WHERE k.run = $1 AND k.step = ANY ($2::int[]) AND k.pruned_at IS NULL AND NOT EXISTS (
-        SELECT FROM campaigns c CROSS JOIN LATERAL (VALUES (c.config #> '{model,checkpoint}'), (c.config -> 'from')) used (at)
+        SELECT FROM campaigns c CROSS JOIN LATERAL (VALUES
+          (c.config #> '{model,checkpoint}'), (c.config -> 'from'), (c.result -> 'checkpoint')) used (at)
         WHERE c.state <> 'done' AND c.id <> $1 AND jsonb_typeof(used.at) = 'object'
           AND used.at ->> 'run' = $1 AND used.at ->> 'step' = k.step::text)
       RETURNING k.*)

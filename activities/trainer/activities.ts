@@ -7,7 +7,7 @@ import type { UpdateReport } from '../../core/trainer.js';
 import { PROBE_BOUND } from '../../temporal.config.js';
 import { Configurations } from '../campaign/deps.js';
 import { sendOrAttach } from './attach.js';
-import { checkpointPath, startFolder } from './checkpoint-paths.js';
+import { sampledFolder, startFolder } from './checkpoint-paths.js';
 import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
 import { probeSequences } from './probe-sequences.js';
 import { pruneOld } from './retention.js';
@@ -46,8 +46,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
           throw new Fault('trainer', `${campaign}: its model is not served by the trainer`, { retry: false });
         }
         const { checkpoint } = model;
-        const from =
-          checkpoint === 'base' ? undefined : await checkpointPath(ledger, checkpoint.run, checkpoint.step);
+        const from = checkpoint === 'base' ? undefined : await sampledFolder(ledger, campaign, checkpoint);
         const { weightVersion } = await trainer.serve(from, signal);
         return { weightVersion };
       }),

@@ -26,6 +26,30 @@ export async function checkpointPath(
   });
 }
 
+/**
+ * Folder of the checkpoint that a campaign samples from. `latest` is what it was when the campaign first asked: a run
+ * that trains on must not change what an evaluation is about, whatever is restarted meanwhile.
+ */
+export async function sampledFolder(
+  ledger: Pick<Ledger, 'attempts' | 'campaign' | 'checkpoints' | 'noteOnCampaign'>,
+  campaign: string,
+  { run, step }: { readonly run: string; readonly step: number | 'latest' },
+): Promise<string> {
+  if (step !== 'latest') return checkpointPath(ledger, run, step);
+  const { checkpoint: pinned } = ((await ledger.campaign(campaign))?.result ?? {}) as {
+    checkpoint?: { readonly step: number };
+  };
+  if (pinned) return checkpointPath(ledger, run, pinned.step);
+  const rows = await ledger.checkpoints(run);
+  const sampled = (await ledger.attempts(campaign)).find(({ weightVersion }) => weightVersion !== null);
+  const found = rows.find(({ manifest, pruned }) =>
+    sampled ? manifest.weightDigest === sampled.weightVersion : !pruned,
+  );
+  const path = await checkpointPath(ledger, run, found?.step ?? 'latest');
+  if (found) await ledger.noteOnCampaign(campaign, { checkpoint: { run, step: found.step } });
+  return path;
+}
+
 /** Folder of the checkpoint that a run starts from; undefined: the trainer's base. */
 export async function startFolder(
   ledger: Pick<Ledger, 'checkpoints'>,

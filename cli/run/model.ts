@@ -11,11 +11,15 @@ export async function requireModel(ledger: Ledger & LedgerReads, config: Campaig
   const { run, step } = model.checkpoint;
   const { id, kind } = await resolveCampaign(ledger, run);
   if (kind !== 'train') throw new UsageError('--model', 'a checkpoint of a training run', `${id}, a ${kind}`);
-  const steps = (await ledger.checkpoints(run)).map((checkpoint) => checkpoint.step);
+  const rows = await ledger.checkpoints(run);
+  const gone = rows.find((row) => row.step === step)?.pruned;
+  const steps = rows.filter(({ pruned }) => !pruned).map((row) => row.step);
   if (steps.length > 0 && (step === 'latest' || steps.includes(step))) return;
   throw new UsageError(
     '--model',
     steps.length === 0 ? `a run with a checkpoint` : `a checkpoint of ${run}: ${steps.join(', ')}`,
-    steps.length === 0 ? `${run}, which has none yet` : `step ${step}`,
+    steps.length === 0
+      ? `${run}, which has none yet`
+      : `step ${step}${gone ? `, pruned at ${gone.at}: ${gone.rule}` : ''}`,
   );
 }

@@ -14,6 +14,8 @@ export interface ProxiedRequest {
   readonly path: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: Buffer;
+  /** Bytes of the body to send before the connection is reset; all when absent. */
+  readonly cutAfter?: number;
 }
 
 export interface ProxiedReply {
@@ -86,7 +88,8 @@ async function send(target: string, agent: http.Agent, request: ProxiedRequest):
     agent,
     headers: { ...withoutHop(headers), 'content-length': body.length },
   });
-  outgoing.end(body);
+  if (request.cutAfter === undefined) outgoing.end(body);
+  else outgoing.write(body.subarray(0, request.cutAfter), () => outgoing.destroy(new Error('cut')));
   const [incoming] = (await once(outgoing, 'response')) as [http.IncomingMessage];
   return {
     status: incoming.statusCode ?? 502,

@@ -10,7 +10,7 @@ export const FAULTS = {
   'delay-request': 'arrives `ms` late, also when the sender has gone',
   'delay-reply': 'is answered `ms` late',
   duplicate: 'arrives twice, one after the other; the second answer is given',
-  'truncate-request': 'arrives cut in half, as a body that ends early',
+  'truncate-request': 'half of it arrives, then the connection is reset',
   'truncate-reply': 'is answered in full; half of the answer arrives, then a reset',
   reset: 'the connection is reset at once, nothing arrives',
 } as const;

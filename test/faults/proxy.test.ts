@@ -15,7 +15,12 @@ beforeEach(async () => {
   arrived = [];
   server = http.createServer(async (request, response) => {
     let body = '';
-    for await (const chunk of request) body += chunk;
+    try {
+      for await (const chunk of request) body += chunk;
+    } catch {
+      // Cut on the way: a server acts on whole requests only.
+      return;
+    }
     arrived.push(`${request.method} ${request.url} ${body}`);
     response.end(`answer ${arrived.length}`);
   });
@@ -43,7 +48,7 @@ test.each([
   ['drop-request', 'broken', []],
   ['drop-reply', 'broken', ['POST /a 12345678']],
   ['truncate-reply', 'broken', ['POST /a 12345678']],
-  ['truncate-request', 'answer 1', ['POST /a 1234']],
+  ['truncate-request', 'broken', []],
   ['delay-request', 'answer 1', ['POST /a 12345678']],
   ['delay-reply', 'answer 1', ['POST /a 12345678']],
   ['duplicate', 'answer 2', ['POST /a 12345678', 'POST /a 12345678']],

@@ -57,7 +57,7 @@ async function meet(
       await forward(request);
       return forward(request);
     case 'truncate-request':
-      return forward({ ...request, body: request.body.subarray(0, request.body.length / 2) });
+      return forward({ ...request, cutAfter: Math.floor(request.body.length / 2) });
     case 'truncate-reply': {
       const reply = await forward(request);
       return { ...reply, cutAfter: Math.floor(reply.body.length / 2) };

@@ -14,10 +14,10 @@ import { copyCheckpoint, damages } from '../../activities/trainer/conformance/da
 import { superfluous } from '../../activities/trainer/retention.js';
 import { main } from '../../cli/main.js';
 import { encodeBatch } from '../../core/batch.js';
-import type { CheckpointRow } from '../../core/ledger.js';
+import type { CheckpointRow, FinishTry } from '../../core/ledger.js';
 import { UPDATE_PLAN } from '../../temporal.config.js';
 import { withVariables } from '../e2e/people.js';
-import { claim, stepRow } from '../ledger/fixtures.js';
+import { begin, claim, clean, planned, stepRow } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 import { type RunningTrainer, startTrainer } from './server.js';
 
@@ -180,6 +180,32 @@ test('a checkpoint that an unfinished campaign uses stays until that ends', asyn
   await db.ledger.setCampaignState(fork, 'done');
   await perform(activities.saveCheckpoint, run, 3);
   expect(await present()).toEqual([3]);
+});
+
+test('an evaluation of the latest checkpoint stays with what was latest when it began', async () => {
+  await train(2, { last: 1, every: 0 });
+  const evaluation = `eval/latest-${runs}`;
+  const model = { kind: 'trainer', checkpoint: { run, step: 'latest' } };
+  await db.ledger.claimCampaign(claim(evaluation, { kind: 'eval', model }));
+  const served = await perform(activities.serveModel, evaluation);
+  await train(4, { last: 1, every: 0 });
+  expect(await present()).toEqual([2, 4]);
+  expect(await perform(activities.serveModel, evaluation)).toEqual(served);
+  expect((await db.ledger.campaign(evaluation))!.result).toMatchObject({ checkpoint: { run, step: 2 } });
+
+  // Without the note, what was sampled says it.
+  const other = `eval/sampled-${runs}`;
+  await db.ledger.claimCampaign(claim(other, { kind: 'eval', model }));
+  await db.ledger.planAttempts(other, [planned(other, 'a:1', '0')]);
+  const key = `${other} · a:1 · 0`;
+  await db.ledger.beginTry(begin(key));
+  const end = clean(key);
+  const { weightVersion } = served;
+  await db.ledger.finishTry({
+    ...end,
+    clean: { ...end.clean, weightVersion } as NonNullable<FinishTry['clean']>,
+  });
+  expect(await perform(activities.serveModel, other)).toEqual(served);
 });
 
 test('nothing is pruned while no checkpoint that would stay verifies', async () => {

@@ -105,6 +105,7 @@ test.each([
   ['the request arrives twice', [{ fault: 'duplicate' }]],
   ['the request arrives late', [{ fault: 'delay-request', ms: 200 }]],
   ['the request never arrives', [{ fault: 'drop-request', times: 2 }]],
+  ['the request is cut', [{ fault: 'truncate-request', times: 2 }]],
   ['the connection is reset', [{ fault: 'reset', times: 2 }]],
   [
     'everything happens',
