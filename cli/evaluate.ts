@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
-import { attemptsConfig, chooseTasks, DEFAULT_SUITE, spread } from './run/resolve.js';
+import { attemptsConfig, chooseTasks, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
+import { withSuite } from './run/suite.js';
 
 interface EvaluateOptions extends StageOptions {
   readonly exhaustedAsFailed?: boolean;
@@ -28,11 +29,12 @@ export function registerEvaluate(program: Command): void {
       const file = options.exhaustedAsFailed
         ? { ...read, benchmark: { ...read.benchmark, exhaustedAsFailed: true } }
         : read;
-      const { suiteRegistry } = await import('../workers/suites.js');
-      const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
-      const tasks = options.tasks
-        ? await chooseTasks(suite, await readTaskList(options.tasks))
-        : spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit);
-      await runCampaign(name, attemptsConfig('eval', file, suite, tasks), runOptions(file, options));
+      const config = await withSuite(file.suite, async (suite) => {
+        const tasks = options.tasks
+          ? await chooseTasks(suite, await readTaskList(options.tasks))
+          : spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit);
+        return attemptsConfig('eval', file, suite, tasks);
+      });
+      await runCampaign(name, config, runOptions(file, options));
     });
 }

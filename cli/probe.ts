@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
-import { attemptsConfig, chooseTasks, DEFAULT_SUITE, spread } from './run/resolve.js';
+import { attemptsConfig, chooseTasks, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
+import { withSuite } from './run/suite.js';
 
 export function registerProbe(program: Command): void {
   stageOptions(
@@ -20,11 +21,12 @@ export function registerProbe(program: Command): void {
     )
     .action(async (name: string, options: StageOptions) => {
       const file = withFlags(await readRunFile(options.file), options, 'probe');
-      const { suiteRegistry } = await import('../workers/suites.js');
-      const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
-      const tasks = options.tasks
-        ? await chooseTasks(suite, await readTaskList(options.tasks))
-        : spread(await chooseTasks(suite, 'train'), file.probe?.limit);
-      await runCampaign(name, attemptsConfig('probe', file, suite, tasks), runOptions(file, options));
+      const config = await withSuite(file.suite, async (suite) => {
+        const tasks = options.tasks
+          ? await chooseTasks(suite, await readTaskList(options.tasks))
+          : spread(await chooseTasks(suite, 'train'), file.probe?.limit);
+        return attemptsConfig('probe', file, suite, tasks);
+      });
+      await runCampaign(name, config, runOptions(file, options));
     });
 }

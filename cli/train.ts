@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { UsageError } from '../core/faults.js';
 import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
-import { chooseTasks, DEFAULT_SUITE, trainConfig } from './run/resolve.js';
+import { chooseTasks, trainConfig } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
+import { withSuite } from './run/suite.js';
 
 interface TrainOptions extends StageOptions {
   readonly steps?: number;
@@ -37,11 +38,11 @@ export function registerTrain(program: Command): void {
           },
         },
       };
-      const { suiteRegistry } = await import('../workers/suites.js');
-      const suite = await suiteRegistry()(file.suite ?? DEFAULT_SUITE);
-      const wanted = options.tasks ? await readTaskList(options.tasks) : 'train';
-      const pool = await chooseTasks(suite, wanted);
-      await runCampaign(name, await trainConfig(file, suite, pool), runOptions(file, options));
+      const config = await withSuite(file.suite, async (suite) => {
+        const wanted = options.tasks ? await readTaskList(options.tasks) : 'train';
+        return trainConfig(file, suite, await chooseTasks(suite, wanted));
+      });
+      await runCampaign(name, config, runOptions(file, options));
     });
 }
 
