@@ -18,7 +18,8 @@ export async function endText(ledger: Ledger, row: CampaignRow): Promise<string>
 }
 
 function attemptsText(result: AttemptsSummary | null): string[] {
-  if (!result) return [];
+  // Notes alone are no summary: a campaign that failed before its first attempt has them.
+  if (result?.expected === undefined) return [];
   const { clean, expected, exhausted, score, k } = result;
   const lines = [
     `coverage    ${clean} of ${expected} attempts clean${exhausted ? `, ${exhausted} exhausted` : ''}`,
