@@ -1,11 +1,13 @@
-/** `steadfast compare A B`: two evaluations of the same tasks, paired by task: what rose, what fell, and how surely. */
+/** `steadfast compare A B`: two evaluations, paired by task: what rose, what fell, and how surely; or two training runs. */
 import path from 'node:path';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { type ComparisonData, verdict } from '../activities/report/comparison.js';
 import { interval, percent, plural, points } from '../activities/report/format.js';
+import { UsageError } from '../core/faults.js';
 import type { Estimate, EvaluationReport, ScoreLine } from '../core/report-data.js';
 import { requireRoom } from '../infra/setup/disk.mjs';
+import { compareRuns, namedRun, type RunComparison, runsText } from './compare-runs.js';
 import { withStack } from './context.js';
 import { EXIT } from './exit.js';
 import { print, printJson, say } from './output.js';
@@ -21,14 +23,16 @@ const TASKS_SHOWN = 10;
 export function registerCompare(program: Command): void {
   program
     .command('compare')
-    .description('Compare two evaluations, paired by task, with intervals of the difference.')
+    .description(
+      'Compare two evaluations, paired by task, with intervals of the difference; or two training runs, step by step.',
+    )
     .argument('<before>', 'e.g. eval/demo-base, or demo-base')
     .argument('<after>', 'e.g. eval/demo-final')
     .option('--out <file.html>', 'also write it as one HTML file that opens from disk')
     .option('--json', 'print the comparison as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ steadfast compare demo-base demo-final\n  $ steadfast compare demo-base demo-final --out /tmp/comparison.html\n\nExit code 3: one of the two is incomplete, and nothing is compared.\n',
+      '\nExamples:\n  $ steadfast compare demo-base demo-final\n  $ steadfast compare demo-base demo-final --out /tmp/comparison.html\n  $ steadfast compare train/run-1 train/run-1-slow\n\nExit code 3: one of the two is incomplete, and nothing is compared.\n',
     )
     .action(compare);
 }
@@ -39,6 +43,8 @@ async function compare(beforeName: string, afterName: string, options: CompareOp
   if (html !== null) requireRoom(path.dirname(html), 1, 'the comparison');
   await withStack(async (context) => {
     const ledger = await context.ledger();
+    const runs = [await namedRun(ledger, beforeName), await namedRun(ledger, afterName)];
+    if (runs[0] && runs[1]) return showRuns(await compareRuns(ledger, runs[0], runs[1]), options);
     const [before, after] = [
       await resolveEvaluation(ledger, beforeName),
       await resolveEvaluation(ledger, afterName),
@@ -55,6 +61,19 @@ async function compare(beforeName: string, afterName: string, options: CompareOp
     if (html !== null) say(`written: ${html}`);
     if (!data.before.coverage.complete || !data.after.coverage.complete) process.exitCode = EXIT.incomplete;
   });
+}
+
+function showRuns(comparison: RunComparison, { json, out }: CompareOptions): void {
+  if (out !== undefined) {
+    throw new UsageError(
+      '--out',
+      'two evaluations',
+      'two training runs',
+      'See each run: steadfast report RUN',
+    );
+  }
+  if (json) printJson(comparison);
+  else print(runsText(comparison));
 }
 
 async function writeHtml(file: string, data: ComparisonData): Promise<void> {

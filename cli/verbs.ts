@@ -140,7 +140,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'compare',
-    summary: 'two evaluations, paired by task',
+    summary: 'two evaluations, paired by task; or two training runs',
     group: LOOK,
     load: async () => (await import('./compare.js')).registerCompare,
   },

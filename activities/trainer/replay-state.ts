@@ -1,13 +1,17 @@
 /** The state of a run before one of its steps, restored in a trainer that no run samples from. */
+import path from 'node:path';
 import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { TrainerState } from '../../core/trainer.js';
+import { campaignRow } from '../campaign/deps.js';
 import { startFolder } from './checkpoint-paths.js';
 import { bringTo, type LineageDeps } from './lineage.js';
 
 export interface ReplayDeps extends Omit<LineageDeps, 'startOf'> {
   /** Of the run that is replayed. */
   readonly config: TrainConfig;
+  /** Folder for a start state that has to be made again; the caller removes it. */
+  readonly scratch: string;
 }
 
 export interface Restored {
@@ -27,13 +31,15 @@ export async function restoreBefore(
   step: number,
   signal: AbortSignal,
 ): Promise<Restored> {
-  const { trainer, config, ledger } = deps;
+  const { trainer, ledger } = deps;
   const passedOver: { path: string; reason: string }[] = [];
   const reapplied: string[] = [];
   let from: string | null = null;
   const told: LineageDeps = {
     ...deps,
-    startOf: () => startFolder(ledger, config),
+    // It is not the run's own trainer that is brought here: nothing of it belongs in the run's record.
+    ledger: { ...ledger, noteRestore: async () => undefined },
+    startOf: () => startOf(deps, signal),
     trainer: {
       ...trainer,
       async open(name, folder, inner) {
@@ -57,4 +63,18 @@ export async function restoreBefore(
   };
   const state = await bringTo(told, run, step - 1, signal);
   return { state, from, passedOver, reapplied };
+}
+
+/** Where a fork starts from. A checkpoint that was pruned since is made again from the record of its own run. */
+async function startOf(deps: ReplayDeps, signal: AbortSignal): Promise<string | undefined> {
+  const { ledger, trainer, config, scratch } = deps;
+  try {
+    return await startFolder(ledger, config);
+  } catch (error) {
+    if (config.from === 'base' || !(error instanceof Fault) || error.code !== 'pruned') throw error;
+    const { run, step } = config.from;
+    const source = (await campaignRow(ledger, run)).config as TrainConfig;
+    await restoreBefore({ ...deps, config: source }, run, step + 1, signal);
+    return (await trainer.checkpoint(run, path.join(scratch, run.replace('/', '-')), signal)).path;
+  }
 }

@@ -22,9 +22,9 @@ export async function replayFinished(
   const ledger = await context.ledger();
   const artifacts = await context.artifacts();
   const config = row.config as TrainConfig;
-  return withReplayTrainer(context, options.trainer, async (trainer, signal) => {
+  return withReplayTrainer(context, options.trainer, async ({ trainer, signal, scratch }) => {
     await settleDrift(ledger, row, await driftOfTrainer(ledger, row, trainer, signal), options.acceptDrift);
-    return replayStep({ ledger, artifacts, trainer, config }, step, operation, signal);
+    return replayStep({ ledger, artifacts, trainer, config, scratch }, step, operation, signal);
   });
 }
 

@@ -44,13 +44,13 @@ export async function prepareFork(
       `${id}, which is ${known.state} and another run:\n${describeChanges(configDiff(known.config, config).slice(0, 10))}`,
     );
   }
-  await withReplayTrainer(context, options.trainer, async (trainer, signal) => {
+  await withReplayTrainer(context, options.trainer, async ({ trainer, signal, scratch }) => {
     const drift = [...suite, ...(await driftOfTrainer(ledger, row, trainer, signal))];
     await settleDrift(ledger, row, drift, options.acceptDrift);
     const artifacts = await context.artifacts();
     const source = row.config as TrainConfig;
     const restored = await restoreBefore(
-      { ledger, artifacts, trainer, config: source },
+      { ledger, artifacts, trainer, config: source, scratch },
       row.id,
       step.step,
       signal,

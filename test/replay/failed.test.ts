@@ -142,6 +142,21 @@ describe('a step that failed', () => {
     expect(await replayed('bound', 1)).toMatchObject({ code: 0, state: 'done', kept: before.size });
     await expectKept(id, 1, before);
   });
+
+  it('with nothing missing: says so, and the fork that it proposes goes on without a new episode', async () => {
+    // Two members a group, and every group must tell: some will not.
+    const shape = { groups: 6, groupSize: 2, maxRefillRounds: 0, maxGroups: 6, minInformative: 6 };
+    const flat: RunFile = { seed: 1, train: { steps: 1, plan: { learningRate: 7e-4 }, shape } };
+    const id = await start('flat', flat, alone.slice(0, 12), 12);
+    await paused(id);
+    const again = await steadfast(home, 'replay', 'step', '--run', 'flat', '--step', '1');
+    expect(again).toMatchObject({ code: 1, out: expect.stringMatching(/No attempt was missing/) });
+    const proposed = /steadfast (replay step .*--fork .*)/.exec(again.out)?.[1] ?? '';
+    expect(proposed).toMatch(/--set shape\.minInformative=[1-5]$/);
+    expect((await steadfast(home, ...proposed.split(' '))).code).toBe(0);
+    expect(await ledger.sandboxCounts('train/flat-2')).toMatchObject({ created: 0, released: 0 });
+    expect((await ledger.steps('train/flat-2')).map(({ state }) => state)).toEqual(['done']);
+  });
 });
 
 describe('skipping', () => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPool } from '../../activities/ledger/pool.js';
 import { verifyLedger } from '../../activities/ledger/verify.js';
 import type { StepReplay } from '../../activities/trainer/replay-step.js';
+import type { RunComparison } from '../../cli/compare-runs.js';
 import { openStack, type StackContext } from '../../cli/context.js';
 import { launch } from '../../cli/run/launch.js';
 import { trainConfig } from '../../cli/run/resolve.js';
@@ -196,6 +197,45 @@ describe('a fork', () => {
     // Forks are replayed like any other run.
     const again = await steadfast(home, 'replay', 'step', '--run', 'slower', '--step', '1', '--json');
     expect(JSON.parse(again.out)).toMatchObject({ identical: true });
+  });
+
+  it('is compared with its source, step beside step', async () => {
+    const ran = await steadfast(home, 'compare', 'train/source', 'train/slower', '--json');
+    const found = JSON.parse(ran.out) as RunComparison;
+    expect(found.changes.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['plan.learningRate', 'shape.advantage', 'steps']),
+    );
+    const pairs = found.steps.map(({ before, after }) => [before?.step, after?.step]);
+    expect(pairs).toEqual([
+      [1, undefined],
+      [2, 1],
+      [3, 2],
+    ]);
+    expect(found.steps[1]!.after?.metrics.reward).toBe(found.steps[1]!.before?.metrics.reward);
+    const text = await steadfast(home, 'compare', 'source', 'slower');
+    expect(text.out).toMatch(/plan\.learningRate: 0\.0007 → 0\.0001/);
+    const lines = readFileSync(join(home, 'reports', 'train', 'slower', 'metrics.jsonl'), 'utf8')
+      .trim()
+      .split('\n');
+    expect(lines).toHaveLength(2);
+  });
+
+  it('is replayed although the checkpoint that it started from was pruned', async () => {
+    const start = (await ledger.checkpoints(RUN)).find(({ step }) => step === 1)!;
+    const pruned = (at: string | null, rule: string | null) =>
+      pool.query('UPDATE checkpoints SET pruned_at = $1, pruned_by = $2 WHERE run = $3 AND step = 1', [
+        at,
+        rule,
+        RUN,
+      ]);
+    await pruned('2026-01-01', 'a test');
+    try {
+      const ran = await steadfast(home, 'replay', 'step', '--run', 'slower', '--step', '1', '--json');
+      expect(JSON.parse(ran.out)).toMatchObject({ identical: true });
+      expect((JSON.parse(ran.out) as StepReplay).restored?.from).not.toContain(start.path);
+    } finally {
+      await pruned(null, null);
+    }
   });
 
   it('is refused under a name that another run has, and shows the differences', async () => {
