@@ -1,12 +1,11 @@
 /** `runEpisode`: one try as a Temporal activity, with heartbeats and cancellation. */
-import { CancelledFailure, Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { Context } from '@temporalio/activity';
 import type { CampaignConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { EpisodeRef } from '../../core/orchestration.js';
 import type { EpisodeSummary } from '../../core/outcome.js';
 import { HEARTBEAT } from '../../temporal.config.js';
-import { asFailure } from '../failures.js';
+import { asFailure, asStopped } from '../failures.js';
 import type { ParityReport } from '../policy/parity.js';
 import { episodeInput } from './input.js';
 import { type EpisodeRunner, runTry } from './run-episode.js';
@@ -56,10 +55,6 @@ export function createEpisodeActivities(deps: EpisodeDeps) {
   };
 }
 
-/** Stopped on request is `CancelledFailure`; stopped because this worker goes away is run again by another. */
 function asActivityError(error: unknown, signal: AbortSignal): unknown {
-  if (!(error instanceof Fault) || error.kind !== 'cancelled') return asFailure(error);
-  const reason: unknown = signal.reason;
-  if (reason instanceof CancelledFailure && reason.message !== 'WORKER_SHUTDOWN') return reason;
-  return ApplicationFailure.retryable('the worker is shutting down', 'WorkerShutdown');
+  return error instanceof Fault && error.kind === 'cancelled' ? asStopped(signal) : asFailure(error);
 }

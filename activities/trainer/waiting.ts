@@ -2,7 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { Fault } from '../../core/faults.js';
 import { HEARTBEAT, TRAINER_WAIT_MS } from '../../temporal.config.js';
-import { asFailure } from '../failures.js';
+import { asFailure, asStopped } from '../failures.js';
 
 const POLL_MS = 500;
 
@@ -12,18 +12,21 @@ const POLL_MS = 500;
  */
 export async function withTrainer<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const context = Context.current();
+  const { cancellationSignal: signal } = context;
   const heart = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
   const deadline = Date.now() + TRAINER_WAIT_MS;
   try {
     for (;;) {
       try {
-        return await body(context.cancellationSignal);
+        return await body(signal);
       } catch (error) {
-        context.cancellationSignal.throwIfAborted();
+        if (signal.aborted) throw error;
         if (!isUnreachable(error) || Date.now() > deadline) throw asFailure(error);
         await context.sleep(POLL_MS);
       }
     }
+  } catch (error) {
+    throw signal.aborted ? asStopped(signal) : error;
   } finally {
     clearInterval(heart);
   }
