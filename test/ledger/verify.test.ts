@@ -76,6 +76,7 @@ beforeAll(async () => {
   for (const table of TABLES) await db.pool.query(`CREATE TABLE kept.${table} AS TABLE public.${table}`);
 });
 const TABLES = [
+  'restores',
   'campaigns',
   'attempts',
   'tries',
@@ -84,6 +85,7 @@ const TABLES = [
   'groups',
   'operations',
   'checkpoints',
+  'restores',
 ];
 
 /** Every test damages rows; the rows come back afterwards. */
