@@ -12,17 +12,29 @@ export interface AttemptOptions {
   readonly restorePolicy?: () => Promise<void>;
 }
 
+/**
+ * Tries that met a trainer that had lost the weights, e.g. because it was killed, do not use up the attempt's own:
+ * the restored trainer answers the next one. Bounded, so that a trainer that never keeps them ends the attempt.
+ */
+const WEIGHTS_LOST = { code: 'weights_unavailable', mostForgiven: 20 } as const;
+
 /** Returns the clean summary, or the system error of the last try. */
 export async function settleAttempt(
   ref: Omit<EpisodeRef, 'tryNumber' | 'lastTry'>,
   options: AttemptOptions,
 ): Promise<EpisodeSummary> {
-  const lastTry = options.firstTry + options.maxTries - 1;
+  let lastTry = options.firstTry + options.maxTries - 1;
+  let forgiven = 0;
   for (let tryNumber = options.firstTry; ; tryNumber++) {
     const summary = await episodes.runEpisode({ ...ref, tryNumber, lastTry });
     if (summary.outcome !== 'system_error') return summary;
     if (summary.retry === false || tryNumber >= lastTry) return summary;
-    if (summary.fault === 'policy') await options.restorePolicy?.();
+    if (summary.fault !== 'policy') continue;
+    if (summary.faultCode === WEIGHTS_LOST.code && forgiven < WEIGHTS_LOST.mostForgiven) {
+      forgiven++;
+      lastTry++;
+    }
+    await options.restorePolicy?.();
   }
 }
 
