@@ -85,7 +85,6 @@ const TABLES = [
   'groups',
   'operations',
   'checkpoints',
-  'restores',
 ];
 
 /** Every test damages rows; the rows come back afterwards. */
