@@ -48,6 +48,20 @@ test('a trainer with somebody’s session is left alone, unless forced', async (
   expect(counts).toEqual({ pass: 1, fail: 0, skip: 0 });
 });
 
+test('a trainer that never answers an update fails the check, and the suite ends', async () => {
+  const proxy = await startHttpProxy(trainer.url, (request, forward) =>
+    request.path === '/trainer/update' ? new Promise(() => undefined) : forward(request),
+  );
+  try {
+    const only = ['update-once', 'serve-apart'];
+    const { checks } = await runConformance({ url: proxy.url, signal, only, checkMs: 500 });
+    expect(checks.map(({ outcome }) => outcome)).toEqual(['fail', 'fail']);
+    expect(checks[0]!.evidence).toMatch(/timeout/i);
+  } finally {
+    await proxy.close();
+  }
+});
+
 test('checks that do not exist and trainers that do not answer are one clear error', async () => {
   await expect(runConformance({ url: trainer.url, signal, only: ['update-twice'] })).rejects.toThrow(
     /checks: expected .*update-once.*, found update-twice/,

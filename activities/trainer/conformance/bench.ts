@@ -111,8 +111,8 @@ export class Session {
 export interface BenchParts
   extends Pick<Bench, 'trainer' | 'another' | 'capabilities' | 'folder' | 'signal' | 'waitMs'> {}
 
-/** Samples the batches: the one part that every check shares. */
-export async function createBench(parts: BenchParts): Promise<Bench> {
+/** Samples the batches, which every check shares; each check gets a bench whose calls end with its own signal. */
+export async function createBenches(parts: BenchParts): Promise<(signal: AbortSignal) => Bench> {
   const { trainer, capabilities, folder, signal } = parts;
   const base = await trainer.serve(undefined, signal);
   const write = (episodes: readonly BatchEpisode[]) => writeBatch(folder, base.weightVersion, episodes);
@@ -123,14 +123,15 @@ export async function createBench(parts: BenchParts): Promise<Bench> {
   }
   const name = `${OWN_RUNS}${randomBytes(4).toString('hex')}`;
   let sessions = 0;
-  return {
+  return (checkSignal) => ({
     ...parts,
+    signal: checkSignal,
     base,
     write,
     batches: batches as unknown as Bench['batches'],
     async open({ run = `${name}-${++sessions}`, from } = {}) {
-      await trainer.open(run, from, signal);
-      return new Session(trainer, run, signal, parts.waitMs);
+      await trainer.open(run, from, checkSignal);
+      return new Session(trainer, run, checkSignal, parts.waitMs);
     },
-  };
+  });
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Fault, UsageError } from '../../../core/faults.js';
 import { createTrainerClient } from '../client.js';
-import { type Bench, createBench, OWN_RUNS } from './bench.js';
+import { type Bench, createBenches, OWN_RUNS } from './bench.js';
 import { readCapabilities } from './capabilities.js';
 import { Broken, type Check, type CheckResult, NotClaimed, type Outcome } from './check.js';
 import { CHECKPOINT_CHECKS } from './checkpoints.js';
@@ -48,6 +48,8 @@ export interface ConformanceOptions {
   readonly folder?: string;
   /** How long one update may take, ms; two minutes when absent. */
   readonly waitMs?: number;
+  /** How long one check may take, ms; ten minutes when absent. */
+  readonly checkMs?: number;
   readonly onResult?: (result: CheckResult) => void;
 }
 
@@ -83,7 +85,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const folder = await mkdtemp(path.join(options.folder ?? tmpdir(), 'conformance-'));
   try {
     const another = createTrainerClient({ url });
-    const bench = await createBench({
+    const benchOf = await createBenches({
       trainer,
       another,
       capabilities,
@@ -93,15 +95,13 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     });
     const results: CheckResult[] = [];
     for (const check of checks) {
-      const result = await resultOf(check, {
-        ...bench,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(CHECK_LIMIT_MS)]),
-      });
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(options.checkMs ?? CHECK_LIMIT_MS)]);
+      const result = await resultOf(check, benchOf(limit));
       signal.throwIfAborted();
       results.push(result);
       options.onResult?.(result);
     }
-    await trainer.release(bench.base.weightVersion, signal);
+    await trainer.release(benchOf(signal).base.weightVersion, signal);
     const { kind, build } = capabilities;
     return { endpoint: url, kind, build, checks: results, counts: countsOf(results) };
   } finally {
