@@ -44,7 +44,7 @@ export async function assembleBatch(
 }
 
 /** A batch is on-policy: every episode in it was sampled from one version of the weights. */
-export function weightVersionOf(rows: readonly AttemptRow[], run: string, step: number): Digest {
+function weightVersionOf(rows: readonly AttemptRow[], run: string, step: number): Digest {
   const versions = new Set(rows.filter((row) => row.state === 'clean').map((row) => row.weightVersion));
   const [version] = versions;
   if (versions.size === 1 && version) return version;

@@ -1,19 +1,15 @@
 /** What is not as it was when a run was made: refused with every difference, or accepted and written down. */
+import { createTrainerClient } from '../../activities/trainer/client.js';
 import type { TrainConfig } from '../../core/campaign.js';
 import { acceptedDrift, type Drift, notAccepted, suiteDrift } from '../../core/drift.js';
-import { UsageError } from '../../core/faults.js';
+import { Fault, UsageError } from '../../core/faults.js';
 import type { CampaignRow, Ledger } from '../../core/ledger.js';
 import type { Trainer } from '../../core/trainer.js';
+import { withSuite } from '../run/suite.js';
 
 /** The suite as this program has it, against the one that the campaign was started with. */
 export async function driftOfSuite(row: CampaignRow): Promise<readonly Drift[]> {
-  const { suiteRegistry } = await import('../../workers/suites.js');
-  const suite = await suiteRegistry()(row.suite);
-  try {
-    return suiteDrift(row.suite, row.suiteDigest, suite.digest);
-  } finally {
-    await suite.close();
-  }
+  return withSuite(row.suite, async ({ digest }) => suiteDrift(row.suite, row.suiteDigest, digest));
 }
 
 /** Build, numerics and base weights of a trainer, against what the run's newest checkpoint and first update recorded. */
@@ -44,6 +40,24 @@ export async function driftOfTrainer(
   const first = (await ledger.operations(id)).find((row) => row.step === 1);
   if (from === 'base') compare('base weights', first?.baseDigest, baseDigest);
   return drift;
+}
+
+const ASK_MS = 5_000;
+
+/** The same of the trainer that the run itself samples from; nothing where it does not answer: the run waits for it. */
+export async function driftOfOwnTrainer(
+  ledger: Ledger,
+  row: CampaignRow,
+  url: string,
+): Promise<readonly Drift[]> {
+  if (url === '') return [];
+  try {
+    return await driftOfTrainer(ledger, row, createTrainerClient({ url }), AbortSignal.timeout(ASK_MS));
+  } catch (error) {
+    if ((error instanceof Fault && error.code === 'unreachable') || (error as Error).name === 'TimeoutError')
+      return [];
+    throw error;
+  }
 }
 
 /** Throws `UsageError` with every difference that was not accepted before, or writes them down as accepted. */

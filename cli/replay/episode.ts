@@ -11,6 +11,7 @@ import { type StackContext, withStack } from '../context.js';
 import { print, printJson } from '../output.js';
 import type { EpisodeOptions } from '../replay.js';
 import { resolveAttempt } from '../run/find.js';
+import { withSuite } from '../run/suite.js';
 import { settleDrift } from './drift.js';
 
 /** True when everything came out as recorded. */
@@ -41,14 +42,12 @@ async function onFreshBackend(
   trajectory: Trajectory,
   acceptDrift: boolean,
 ): Promise<EpisodeReplay> {
-  const { suiteRegistry } = await import('../../workers/suites.js');
   const { sandboxDrivers } = await import('../../workers/drivers.js');
-  const suite = await suiteRegistry()(row.suite);
-  try {
+  return withSuite(row.suite, async (suite) => {
     const ledger = await context.ledger();
     await settleDrift(ledger, row, suiteDrift(row.suite, row.suiteDigest, suite.digest), acceptDrift);
     const { limits } = row.config as { limits?: { toolMs?: number } };
-    return await replayEpisode({
+    return replayEpisode({
       trajectory,
       task: await suite.load(trajectory.task.id),
       driver: sandboxDrivers(context.info.home)(suite.isolation),
@@ -56,9 +55,7 @@ async function onFreshBackend(
       toolMs: limits?.toolMs ?? EPISODE_LIMITS.toolMs,
       signal: new AbortController().signal,
     });
-  } finally {
-    await suite.close();
-  }
+  });
 }
 
 function replayText({ identical, key, turns, turnsRead, calls, differences }: EpisodeReplay): string[] {

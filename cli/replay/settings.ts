@@ -12,7 +12,7 @@ const MEMBERS = ['steps', 'saveEvery', 'maxTries'] as const;
 const UNDER_TRAIN: ReadonlySet<string> = new Set(['plan', 'shape', 'steps', 'saveEvery']);
 
 /** Paths that `--set` knows for this run. */
-export function settablePaths(config: TrainConfig): readonly string[] {
+function settablePaths(config: TrainConfig): readonly string[] {
   return [...PARTS.flatMap((part) => Object.keys(config[part]).map((name) => `${part}.${name}`)), ...MEMBERS];
 }
 

@@ -8,7 +8,7 @@ import { print, printJson, say } from '../output.js';
 import type { StepOptions } from '../replay.js';
 import { resolveRun, resolveStep } from '../run/find.js';
 import { goOnText } from '../run/go-on-text.js';
-import { driftOfSuite, settleDrift } from './drift.js';
+import { driftOfOwnTrainer, driftOfSuite, settleDrift } from './drift.js';
 import { replayFinished, replayText } from './finished.js';
 import { goOnWith } from './go-on.js';
 
@@ -61,7 +61,8 @@ async function unfinished(
   { acceptDrift = false, json }: StepOptions,
 ): Promise<number> {
   const ledger = await context.ledger();
-  await settleDrift(ledger, row, await driftOfSuite(row), acceptDrift);
+  const trainer = await driftOfOwnTrainer(ledger, row, context.info.trainerUrl);
+  await settleDrift(ledger, row, [...(await driftOfSuite(row)), ...trainer], acceptDrift);
   say(
     `step ${step.step} of ${row.id} is ${step.state}: its clean episodes are kept, what is missing runs now`,
   );

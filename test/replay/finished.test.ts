@@ -218,6 +218,7 @@ describe('a fork', () => {
       .trim()
       .split('\n');
     expect(lines).toHaveLength(2);
+    expect((await steadfast(home, 'report', 'train/slower')).code).toBe(0);
   });
 
   it('is replayed although the checkpoint that it started from was pruned', async () => {
