@@ -83,7 +83,13 @@ export interface GroupCounts {
 /** `cause` of a `ready` end: why fewer groups than wanted are trained on; null when there are enough. */
 export type StepEnd =
   | { readonly state: 'ready'; readonly batch: readonly InformativeGroup[]; readonly cause: StepCause | null }
-  | { readonly state: 'failed'; readonly cause: StepCause; readonly message: string };
+  | {
+      readonly state: 'failed';
+      readonly cause: StepCause;
+      readonly message: string;
+      /** Every attempt of every group passed: there is nothing left to learn from this pool. */
+      readonly solved: boolean;
+    };
 
 export class StepGroups {
   readonly #options: StepGroupsOptions;
@@ -170,6 +176,7 @@ export class StepGroups {
     return {
       state: 'failed',
       cause,
+      solved: cause.kind === 'all_passed' && cause.groups === this.#groups.length,
       message: stepFailure(
         { informative: batch.length, started: this.#groups.length, wanted: groups, needed: minInformative },
         cause,

@@ -24,13 +24,21 @@ export function nameOf(id: string): string {
   return id.slice(id.indexOf('/') + 1);
 }
 
-/** Configuration of one stage. `pool` and `heldOut` are what selection kept, needed by `train` only. */
+/** What the stages before have found out. */
+export interface StageFacts {
+  /** What selection kept; needed by `train`. */
+  readonly pool: readonly string[];
+  readonly heldOut: readonly string[];
+  /** The run's last step; fewer than configured when its pool was solved before. Needed by `evaluate-final`. */
+  readonly lastStep: number;
+}
+
+/** Configuration of one stage. */
 export function stageConfig(
   pipelineId: string,
   stage: CampaignStage,
   config: PipelineConfig,
-  pool: readonly string[],
-  heldOut: readonly string[] = [],
+  { pool, heldOut, lastStep }: StageFacts,
 ): AttemptsConfig | TrainConfig {
   const { suite, suiteDigest, seed, sampling, limits, maxTries } = config;
   const common = { suite, suiteDigest, seed, sampling, limits, maxTries };
@@ -63,7 +71,7 @@ export function stageConfig(
     case 'evaluate-final':
       return attempts('eval', config.benchmark, {
         kind: 'trainer',
-        checkpoint: { run: stageCampaignId(pipelineId, 'train'), step: config.train.steps },
+        checkpoint: { run: stageCampaignId(pipelineId, 'train'), step: lastStep },
       });
   }
 }
@@ -95,6 +103,6 @@ export function validationConfig(
 
 /** Steps that a run makes in all: as configured, or as extended since. `result` is that of its row. */
 export function stepsInAll(config: Pick<TrainConfig, 'steps'>, result: unknown): number {
-  const { extendedTo } = (result ?? {}) as { extendedTo?: number };
-  return Math.max(config.steps, extendedTo ?? 0);
+  const { extendedTo, solvedAt } = (result ?? {}) as { extendedTo?: number; solvedAt?: number | null };
+  return solvedAt ?? Math.max(config.steps, extendedTo ?? 0);
 }

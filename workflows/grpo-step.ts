@@ -29,7 +29,8 @@ export interface StepInput {
 }
 
 export interface StepResult {
-  readonly state: 'done' | 'failed' | 'stopped';
+  /** `solved`: every attempt of every group passed; nothing was trained, and nothing is left to train on. */
+  readonly state: 'done' | 'failed' | 'solved' | 'stopped';
   readonly cause: string | null;
 }
 
@@ -59,7 +60,7 @@ async function runStep(input: StepInput, control: Control): Promise<StepResult> 
     const end = groups.end();
     if (end.state === 'failed') {
       await campaigns.failStep(run, step, end.message);
-      return { state: 'failed', cause: end.message };
+      return { state: end.solved ? 'solved' : 'failed', cause: end.message };
     }
     clock.lap('sampling');
     batchDigest = (await campaigns.buildBatch(run, step)).batchDigest;

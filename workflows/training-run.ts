@@ -89,6 +89,7 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
       },
     },
   );
+  let solved = false;
   // The step that a person wants to leave out, and whether the loop waits between two steps.
   let skipped: number | undefined;
   let rests = false;
@@ -119,14 +120,21 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
   while (!control.stopping && (due || step <= steps)) {
     await rest();
     if (control.stopping) break;
-    const failure: Failure =
-      skipped === step
-        ? await leaveOut(run, step, steps)
-        : due
-          ? await validate(run, step - 1)
-          : await train(run, step, steps);
+    let failure: Failure;
+    if (skipped === step) failure = await leaveOut(run, step, steps);
+    else if (due) failure = await validate(run, step - 1);
+    else {
+      const turn = await train(run, step, steps);
+      failure = turn.failure;
+      if (turn.solved) {
+        failure = await leaveOut(run, step, step);
+        solved = failure === null;
+        if (solved) await campaigns.endSolved(campaign, step);
+      }
+    }
     skipped = undefined;
     cause = failure;
+    if (solved) break;
     if (failure === null) {
       if (due) due = false;
       else due = validates(plan, step++);
@@ -141,9 +149,12 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
     }
   }
   await control.close();
-  const state: CampaignState = step > steps && !due ? 'done' : 'stopped';
+  const ended = solved || (step > steps && !due);
+  const state: CampaignState = ended ? 'done' : 'stopped';
+  if (solved)
+    cause = `every attempt at every task of the pool passes at step ${step}: nothing is left to train on`;
   await CancellationScope.nonCancellable(() => campaigns.closeTraining(campaign, state, cause));
-  return { state, steps: step - 1, cause };
+  return { state, steps: solved ? step : step - 1, cause };
 }
 
 function notMore(steps: number, found: unknown): ApplicationFailure {
@@ -171,7 +182,13 @@ async function leaveOut(run: Run, step: number, steps: number): Promise<Failure>
   return cause === null ? null : `step ${step}: ${cause}`;
 }
 
-async function train({ campaign, lanes, plan, control }: Run, step: number, steps: number): Promise<Failure> {
+/** `solved`: every attempt at every task of the pool passes. That is an end, not a failure. */
+async function train(
+  { campaign, lanes, plan, control }: Run,
+  step: number,
+  steps: number,
+): Promise<{ readonly failure: Failure; readonly solved: boolean }> {
+  let solved = false;
   const save = saves(plan, step, steps);
   const { shape, maxTries } = plan;
   const cause = await outcome(async () => {
@@ -182,9 +199,10 @@ async function train({ campaign, lanes, plan, control }: Run, step: number, step
         cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       }),
     );
-    return result.state === 'done' ? null : (result.cause ?? result.state);
+    if (result.state === 'solved') solved = true;
+    return result.state === 'done' || solved ? null : (result.cause ?? result.state);
   });
-  return cause === null ? null : `step ${step}: ${cause}`;
+  return { failure: cause === null ? null : `step ${step}: ${cause}`, solved };
 }
 
 /** Evaluates the held-out tasks, as a campaign of its own, and notes the score on the step. */

@@ -1,5 +1,5 @@
 /** The stages of a pipeline: claiming each one's campaign, choosing the pool, writing the report. */
-import type { AttemptsConfig, CampaignConfig } from '../../core/campaign.js';
+import type { AttemptsConfig, CampaignConfig, PipelineConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { fingerprint } from '../../core/fingerprint.js';
 import type { CampaignRow, CampaignState } from '../../core/ledger.js';
@@ -13,6 +13,7 @@ import {
 import { writeReportFiles } from '../report/files.js';
 import { type CampaignDeps, type Configurations, campaignRow } from './deps.js';
 import { choosePool, type PoolResult } from './pool.js';
+import { hasEnded } from './training.js';
 
 export function createStageActivities(deps: CampaignDeps, configs: Configurations) {
   const { ledger } = deps;
@@ -30,6 +31,11 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
     return id;
   }
 
+  async function lastStepOf(pipelineId: string, config: PipelineConfig): Promise<number> {
+    const ended = (await ledger.steps(stageCampaignId(pipelineId, 'train'))).filter(hasEnded);
+    return Math.min(config.train.steps, ended.length);
+  }
+
   return {
     /** Keeps what the result holds already, and replaces its cause. */
     async setState(id: string, state: CampaignState, cause: string | null): Promise<void> {
@@ -41,9 +47,10 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
       const config = await configs.ofKind(pipelineId, 'pipeline');
       const of = stage as CampaignStage;
       const id = stageCampaignId(pipelineId, of);
-      if (of !== 'train') return claim(id, stageConfig(pipelineId, of, config, []), pipelineId);
-      const { pool, heldOut } = selectionOf(await campaignRow(ledger, pipelineId));
-      return claim(id, stageConfig(pipelineId, of, config, pool, heldOut), pipelineId);
+      const selection =
+        of === 'train' ? selectionOf(await campaignRow(ledger, pipelineId)) : { pool: [], heldOut: [] };
+      const lastStep = of === 'evaluate-final' ? await lastStepOf(pipelineId, config) : 0;
+      return claim(id, stageConfig(pipelineId, of, config, { ...selection, lastStep }), pipelineId);
     },
 
     /** Claims the evaluation of a run's held-out tasks after a step; `done` when it has been made already. */

@@ -67,7 +67,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       const before = steps.filter((row) => row.step < step);
       const cursor = before.reduce((sum, row) => sum + row.started, await firstCursor(ledger, config));
       await reuseEpisodes(ledger, run, step, config);
-      await ledger.reopenExhausted(run, step);
+      // Exhausted attempts stay so until they are tried again: a refill that is no longer needed is not.
       await ledger.putStep({
         run,
         step,
@@ -114,7 +114,12 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
      * Writes down the more steps that a run is to make. Its configuration stays what it was: that is its identity.
      */
     async extendTraining(run: string, to: number): Promise<void> {
-      await ledger.noteOnCampaign(run, { extendedTo: to });
+      await ledger.noteOnCampaign(run, { extendedTo: to, solvedAt: null });
+    },
+
+    /** The run ends at this step, however many were asked for: every attempt at every task of its pool passes. */
+    async endSolved(run: string, step: number): Promise<void> {
+      await ledger.noteOnCampaign(run, { solvedAt: step });
     },
 
     /** Records the groups and writes the batch of the informative ones, by reference. Same rows, same bytes. */
@@ -216,6 +221,6 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
 }
 
 /** Nothing of such a step is run again. */
-function hasEnded({ state }: StepRow): boolean {
+export function hasEnded({ state }: StepRow): boolean {
   return state === 'done' || state === 'skipped';
 }

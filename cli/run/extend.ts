@@ -19,7 +19,7 @@ export async function extendRun(context: StackContext, row: CampaignRow, to: num
   if (extended !== undefined) return extended;
   const steps = stepsInAll(row.config as TrainConfig, row.result);
   if (to <= steps) throw new UsageError(place, `more than ${steps} steps`, String(to));
-  await (await context.ledger()).noteOnCampaign(row.id, { extendedTo: to }, 'running');
+  await (await context.ledger()).noteOnCampaign(row.id, { extendedTo: to, solvedAt: null }, 'running');
   await startWorkflow(context, row.id, 'train', LANES, { ended: true });
   return to;
 }

@@ -32,6 +32,7 @@ import { startTestDatabase, type TestDatabase } from '../postgres.js';
 const ID = 'pipeline/small';
 const K = 4;
 const POOL = ['retail:refund-01', 'retail:refund-02'];
+const FACTS = { pool: POOL, heldOut: [], lastStep: 3 };
 const BENCHMARK = ['bench:refund-01', 'bench:refund-02', 'bench:swap-01'];
 const CONFIG: PipelineConfig = {
   kind: 'pipeline',
@@ -131,7 +132,7 @@ async function attempts(
 ): Promise<void> {
   const { ledger } = database;
   const id = stageCampaignId(ID, stage);
-  await ledger.claimCampaign(claim(id, stageConfig(ID, stage, CONFIG, POOL), ID));
+  await ledger.claimCampaign(claim(id, stageConfig(ID, stage, CONFIG, FACTS), ID));
   const rows = tasks.flatMap((task) =>
     Array.from({ length: K }, (_, slot) => ({
       ...planned(id, task, String(slot)),
@@ -150,7 +151,7 @@ async function training(): Promise<void> {
   const { ledger } = database;
   const run = stageCampaignId(ID, 'train');
   await ledger.claimCampaign(
-    claim(run, stageConfig(ID, 'train', CONFIG, POOL) satisfies unknown as TrainConfig, ID),
+    claim(run, stageConfig(ID, 'train', CONFIG, FACTS) satisfies unknown as TrainConfig, ID),
   );
   const owner = stepId(run, 1);
   const members = [0, 1].map((index) => ({
@@ -356,7 +357,7 @@ describe('an evaluation that stopped', () => {
   it('has coverage and no score', async () => {
     const { ledger } = database;
     const id = 'eval/half';
-    const config = { ...stageConfig(ID, 'evaluate-base', CONFIG, POOL) };
+    const config = { ...stageConfig(ID, 'evaluate-base', CONFIG, FACTS) };
     await ledger.claimCampaign(claim(id, config));
     const rows = BENCHMARK.flatMap((task) =>
       Array.from({ length: K }, (_, slot) => planned(id, task, String(slot))),
