@@ -84,7 +84,7 @@ async function sidesOf(ledger: Ledger, { id, state }: CampaignRow): Promise<Read
 
 export function runsText({ before, after, changes, steps, sameWeights }: RunComparison): string {
   const table = new Table({
-    head: ['step', ...SHOWN.map((name) => name), 'weights'],
+    head: ['step', ...SHOWN, 'weights'],
     style: { head: [], border: [] },
   });
   const cells = ({ metrics }: RunSide, name: StepMetric) => metricText(name, metrics[name]);
@@ -98,6 +98,7 @@ export function runsText({ before, after, changes, steps, sameWeights }: RunComp
       both(({ weightDigest }) => short(weightDigest)),
     ]);
   }
+  const pairs = steps.filter((pair) => pair.before && pair.after).length;
   return [
     `${before} and ${after}, one above the other; ${changes.length} settings differ:`,
     ...describeChanges(changes)
@@ -105,7 +106,7 @@ export function runsText({ before, after, changes, steps, sameWeights }: RunComp
       .filter((line) => line !== '')
       .map((line) => `  ${line}`),
     table.toString(),
-    `${sameWeights} of ${steps.length} steps end with the same weights.`,
+    `${sameWeights} of ${pairs} pairs end with the same weights.`,
   ].join('\n');
 }
 

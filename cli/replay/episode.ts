@@ -21,7 +21,9 @@ export async function replayEpisodeVerb(key: string, options: EpisodeOptions): P
     const attempt = await resolveAttempt(ledger, key);
     const trajectory = await trajectoryOf(context, attempt);
     const campaign = await ledger.campaign(attempt.campaign);
-    const replay = await onFreshBackend(context, campaign!, trajectory, options.acceptDrift ?? false);
+    const recorded = await onFreshBackend(context, campaign!, trajectory, options.acceptDrift ?? false);
+    // A reused episode was recorded under the key of the attempt that ran it.
+    const replay = { ...recorded, key };
     if (options.json) printJson(replay);
     else print(replayText(replay).join('\n'));
     return replay.identical;

@@ -1,0 +1,67 @@
+/** What a paused campaign proposes: the commands, and the setting that fits the cause. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { goOnText } from '../../cli/run/go-on-text.js';
+import { EPISODE_LIMITS, STEP, UPDATE_PLAN } from '../../temporal.config.js';
+import { claim, stepRow } from '../ledger/fixtures.js';
+import { startTestDatabase, type TestDatabase } from '../postgres.js';
+
+const CONFIG = { kind: 'train', shape: STEP, limits: EPISODE_LIMITS, plan: UPDATE_PLAN };
+let db: TestDatabase;
+let name = '';
+let names = 0;
+
+beforeAll(async () => {
+  db = await startTestDatabase();
+});
+afterAll(() => db.stop());
+beforeEach(async () => {
+  name = `r${++names}`;
+  await db.ledger.claimCampaign(claim(`pipeline/${name}`, {}));
+  await db.ledger.claimCampaign(claim(`train/${name}`, CONFIG, `pipeline/${name}`));
+});
+
+async function text(cause: string, kind: 'train' | 'pipeline' = 'train'): Promise<string> {
+  await db.ledger.putStep(stepRow(`train/${name}`, 1, { state: 'failed', cause }));
+  const id = `${kind}/${name}`;
+  await db.ledger.noteOnCampaign(id, { cause: `step 1: ${cause}` }, 'paused');
+  return (await goOnText(db.ledger, (await db.ledger.campaign(id))!)).join('\n');
+}
+
+const REFILLS =
+  '3 of 72 started groups are informative; ... Mostly: every attempt failed (all_failed, 60 groups).';
+
+it('names the cause, and how to retry, change, skip and stop', async () => {
+  const found = await text(REFILLS);
+  expect(found).toContain(`train/${name} is paused: step 1: 3 of 72`);
+  expect(found.match(/steadfast \w+/g)).toEqual([
+    'steadfast replay',
+    'steadfast replay',
+    'steadfast skip',
+    'steadfast stop',
+  ]);
+});
+
+it('proposes as many groups as there are, else more refills', async () => {
+  expect(await text(REFILLS)).toContain(`--set shape.maxRefillRounds=${STEP.maxRefillRounds + 2}`);
+  for (const group of [0, 1]) {
+    const row = { round: 0, group, taskId: `t:${group}`, state: 'informative', rewards: [1, 0] } as const;
+    await db.ledger.putGroup(`train/${name}`, 1, row);
+  }
+  expect(await text(REFILLS)).toContain('--set shape.minInformative=2');
+});
+
+it('proposes more time after deadlines, and a smaller rate when the trainer refused', async () => {
+  expect(await text('0 of 4 groups are informative ... (deadline, 4 groups).')).toContain(
+    `--set limits.episodeMs=${2 * EPISODE_LIMITS.episodeMs}`,
+  );
+  expect(await text("the gradient's norm is nan: nothing was changed")).toContain(
+    `--set plan.learningRate=${UPDATE_PLAN.learningRate / 2}`,
+  );
+});
+
+it("a pipeline proposes its run's commands, and stops as a whole", async () => {
+  const found = await text(REFILLS, 'pipeline');
+  expect(found).toContain(`steadfast replay step --run ${name} --step 1\n`);
+  expect(found).toContain(`steadfast skip train/${name} --step 1`);
+  expect(found).toContain(`steadfast stop pipeline/${name}`);
+});
