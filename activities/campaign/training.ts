@@ -185,7 +185,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
         started: startedGroups(rows),
         baseDigest: weightDigest,
         weightDigest,
-        metrics: { ...samplingMetrics(config, groups, rows), skipped: true },
+        metrics: samplingMetrics(config, groups, rows),
       });
       await writeMetricsFile(ledger, run, deps.reports);
     },
