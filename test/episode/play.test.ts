@@ -112,6 +112,41 @@ describe('clean outcomes', () => {
     expect(clean).toMatchObject({ termination: 'end_turn_tool', verdict: { passed: true } });
   });
 
+  test('one that no server owns ends it too, with an empty observation', async () => {
+    const bye = {
+      name: 'hand_over',
+      description: 'ends it',
+      inputSchema: { type: 'object' },
+      endsTurn: true,
+    };
+    const task = shelfTask();
+    const offering = { ...task, visibleTools: async () => [bye] };
+    const { clean, fault, record } = await play([{ call: [['hand_over', {}]] }], { task: offering });
+    expect(fault).toBeUndefined();
+    expect(clean?.termination).toBe('end_turn_tool');
+    expect(record.messages.at(-1)).toMatchObject({ role: 'tool', content: '', isError: false });
+  });
+
+  test('the end marker counts at the end of a message, not in the middle of it', async () => {
+    const spoken = await play([PUT, { say: 'i will say <DONE> when it is done' }]);
+    expect(spoken.clean?.termination).toBe('no_user');
+    expect((await play([PUT, { say: 'it is done <DONE> \n' }])).clean?.termination).toBe('done');
+  });
+
+  test('the policy is told which task it plays', async () => {
+    const policy = script([DONE]);
+    const told: (string | undefined)[] = [];
+    const listening = {
+      ...policy,
+      begin: (request: Parameters<typeof policy.begin>[0]) => {
+        told.push(request.taskId);
+        return policy.begin(request);
+      },
+    };
+    await play([], { policy: listening });
+    expect(told).toEqual([shelfTask().ref.id]);
+  });
+
   test('an answer without a marker and without a simulated user', async () => {
     expect((await play([PUT, { say: 'done' }])).clean).toMatchObject({ termination: 'no_user' });
   });

@@ -7,7 +7,7 @@ import { bandMasses, bandOf } from '../../core/selection/bands.js';
 import { byCodePoint, sortedJson } from '../../core/selection/names.js';
 import { SELECTION_DEFAULTS, type SelectionOptions } from '../../core/selection/options.js';
 import { select } from '../../core/selection/select.js';
-import { splitRank } from '../../core/selection/split.js';
+import { splitIds, splitRank } from '../../core/selection/split.js';
 import { EMPTY_TALLY, type Tally } from '../../core/selection/tally.js';
 import { yamlList } from '../../core/selection/yaml-list.js';
 import { jeffreysPosterior } from '../../core/stats/posterior.js';
@@ -244,5 +244,24 @@ describe('documents', () => {
       '\uffee',
       '\u{1f600}',
     ]);
+  });
+});
+
+describe('a split of ids alone', () => {
+  const ids = fc.uniqueArray(fc.stringMatching(/^[ab]:[a-z0-9]{1,4}$/), { maxLength: 40 });
+
+  it('shares out every id once, holds out some of each family, and does not depend on the order', () => {
+    fc.assert(
+      fc.property(ids, fc.integer({ min: 0, max: 9 }), (all, seed) => {
+        const { train, test } = splitIds(all, 0.2, seed);
+        expect([...train, ...test].sort()).toEqual([...all].sort());
+        for (const family of ['a:', 'b:']) {
+          const of = (list: readonly string[]) => list.filter((id) => id.startsWith(family)).length;
+          const size = of(all);
+          expect(of(test)).toBe(size < 2 ? 0 : Math.min(Math.ceil(size * 0.2), size - 1));
+        }
+        expect(new Set(splitIds(all.toReversed(), 0.2, seed).test)).toEqual(new Set(test));
+      }),
+    );
   });
 });
