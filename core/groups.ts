@@ -87,7 +87,7 @@ export type StepEnd =
       readonly state: 'failed';
       readonly cause: StepCause;
       readonly message: string;
-      /** Every attempt of every group passed: there is nothing left to learn from this pool. */
+      /** Every attempt of every group that could be started passed: there is nothing left to learn here. */
       readonly solved: boolean;
     };
 

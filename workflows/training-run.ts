@@ -152,7 +152,7 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
   const ended = solved || (step > steps && !due);
   const state: CampaignState = ended ? 'done' : 'stopped';
   if (solved)
-    cause = `every attempt at every task of the pool passes at step ${step}: nothing is left to train on`;
+    cause = `ended at step ${step}: every attempt of every group that it could start passed`;
   await CancellationScope.nonCancellable(() => campaigns.closeTraining(campaign, state, cause));
   return { state, steps: solved ? step : step - 1, cause };
 }
@@ -182,7 +182,7 @@ async function leaveOut(run: Run, step: number, steps: number): Promise<Failure>
   return cause === null ? null : `step ${step}: ${cause}`;
 }
 
-/** `solved`: every attempt at every task of the pool passes. That is an end, not a failure. */
+/** `solved`: every attempt of every group that the step could start passed. That is an end, not a failure. */
 async function train(
   { campaign, lanes, plan, control }: Run,
   step: number,

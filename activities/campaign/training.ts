@@ -117,7 +117,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       await ledger.noteOnCampaign(run, { extendedTo: to, solvedAt: null });
     },
 
-    /** The run ends at this step, however many were asked for: every attempt at every task of its pool passes. */
+    /** The run ends at this step, however many were asked for: every attempt of every group that it could start passed. */
     async endSolved(run: string, step: number): Promise<void> {
       await ledger.noteOnCampaign(run, { solvedAt: step });
     },

@@ -250,7 +250,7 @@ describe('a training run', () => {
     const shape = { groups: 4, groupSize: 2, maxGroups: 6, minInformative: 1 };
     const { id } = await train('solved', { ...greedy, train: { ...file.train, steps: 9, shape } }, pool);
     const done = await ended(id, 'done');
-    expect(causeOf(done)).toMatch(/every attempt at every task of the pool passes at step 1/);
+    expect(causeOf(done)).toMatch(/ended at step 1: every attempt of every group/);
     expect((await ledger.steps(id)).map(({ state }) => state)).toEqual(['skipped']);
     expect((await ledger.checkpoints(id)).map(({ step }) => step)).toEqual([1]);
     expect((await train('solved', { ...greedy, train: { ...file.train, steps: 9, shape } }, pool)).how).toBe(
