@@ -118,6 +118,3 @@ export const ACTIVITIES = {
 
 /** How long a GPU activity waits for a trainer that does not answer before it fails and is tried again. */
 export const TRAINER_WAIT_MS = 10 * 60_000;
-
-/** A failed step pauses its run; a failing workflow task is a bug and must be seen, not retried for ever. */
-export const WORKFLOW_TASK_TIMEOUT_MS = 20_000;

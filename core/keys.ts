@@ -47,19 +47,3 @@ export function shardId(evalId: string, shard: number): string {
 export function attemptKey(owner: string, taskId: string, slot: string): string {
   return [owner, taskId, slot].join(SEPARATOR);
 }
-
-export interface KeyParts {
-  readonly owner: string;
-  readonly taskId: string;
-  readonly slot: string;
-}
-
-/** Inverse of `attemptKey`. Throws `UsageError` for anything else. */
-export function parseKey(key: string): KeyParts {
-  const parts = key.split(SEPARATOR);
-  const [owner, taskId, slot] = parts;
-  if (parts.length !== 3 || !owner || !taskId || slot === undefined) {
-    throw new UsageError('attempt key', 'owner · task · slot', `"${key}"`);
-  }
-  return { owner, taskId, slot };
-}
