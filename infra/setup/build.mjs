@@ -21,6 +21,9 @@ const SOURCES = [
   'infra',
   'cli',
   'test/bench',
+  'test/chaos',
+  'test/faults',
+  'test/setup/harness.ts',
   'temporal.config.ts',
 ];
 const COPIED = new Set(['.sql', '.json', '.css', '.mjs']);

@@ -8,6 +8,7 @@ import { ROOT } from './root.mjs';
 const NEXT = {
   demo: { description: 'the demo', start: (args) => steadfast(['demo', ...args]) },
   bench: { description: 'the benchmarks', start: (args) => program('dist/test/bench/main.js', args) },
+  chaos: { description: 'chaos', start: (args) => program('dist/test/chaos/main.js', args) },
   test: {
     description: 'all tests',
     start: (args) => program('node_modules/vitest/vitest.mjs', ['run', ...args]),

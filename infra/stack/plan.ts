@@ -18,6 +18,7 @@ import type { PortName, Ports } from './ports.js';
 import { answersOk, type Command, getText, launch, type Service, STACK_MARK } from './service.js';
 import type { Plan } from './supervisor.js';
 import { temporalService } from './temporal.js';
+import { type Through, throughPorts } from './through.js';
 import { trainerCommand } from './trainer-command.js';
 
 export type ServiceName = 'temporal' | 'postgres' | 'trainer' | 'endpoints';
@@ -36,6 +37,8 @@ export interface PlanOptions {
   readonly externalDatabase: string | null;
   /** For the workers. */
   readonly passedOn: PassedOn;
+  /** Ports by which workers reach services; absent: the services' own. */
+  readonly through?: Through;
   /** Digests of the code of workers and endpoints, and of the trainer: a change restarts them at the next `up`. */
   readonly code: { readonly typescript: string; readonly trainer: string };
 }
@@ -149,7 +152,7 @@ function workerService(context: PlanContext, kind: WorkerKind, number: number): 
     file: process.execPath,
     args: [join(ROOT, 'dist', 'workers', `${kind}.js`)],
     cwd: ROOT,
-    env: { ...options.passedOn, ...environment() },
+    env: { ...options.passedOn, ...throughPorts(environment(), options.through ?? {}) },
     log: logFile(options.home, name),
   });
   let polled = 0;

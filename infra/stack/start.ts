@@ -19,6 +19,7 @@ import { openLog, sizeOf, tail } from './logs.js';
 import { passedOn } from './passed-on.js';
 import { type PlanOptions, SERVICES, type ServiceName } from './plan.js';
 import { requireStack } from './preflight.js';
+import type { Through } from './through.js';
 
 export interface StartOptions {
   /** Default: `.steadfast/` of the checkout, or STEADFAST_HOME. */
@@ -27,6 +28,8 @@ export interface StartOptions {
   readonly services?: readonly ServiceName[];
   /** Default: one of each kind. */
   readonly workers?: Partial<PlanOptions['workers']> | 'none';
+  /** Other ports by which the workers reach services, e.g. of proxies. Give the same at every start. */
+  readonly through?: Through;
   /** Who will need the stack; it is recorded before anything is started. */
   readonly holder?: Holder;
   /** Aborted: throws `StartInterrupted` as soon as the stack can be ended by what it has written down. */
@@ -87,6 +90,7 @@ function planOptions(home: string, options: StartOptions): PlanOptions {
     ...tools,
     externalDatabase: external ? sha256(external) : null,
     passedOn: passedOn(process.env, readStack(home)?.passedOn),
+    ...(options.through ? { through: options.through } : {}),
     code: {
       typescript: typescriptDigest(),
       trainer: services.includes('trainer') ? trainerDigest() : '',

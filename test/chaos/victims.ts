@@ -1,0 +1,58 @@
+/** The processes of a stack, to be killed and stopped: found in `stack.json`, told apart by id and start time. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive, type ProcessId, signal, startedAt } from '../../infra/setup/process.mjs';
+import { readState } from '../../infra/stack/info.js';
+import { readProcesses, treeOf } from '../bench/process-times.js';
+import { killHard } from '../setup/harness.js';
+import type { Victim } from './schedule.js';
+
+/** SIGKILL; false when nothing of that name lived. A server's own children are left to find out by themselves. */
+export async function kill(home: string, victim: Victim): Promise<boolean> {
+  const found = processesOf(home, victim).filter(isAlive);
+  await Promise.all(found.map(killHard));
+  return found.length > 0;
+}
+
+export class Paused {
+  private readonly stopped = new Set<ProcessId>();
+
+  /** SIGSTOP to the process and all it has started, SIGCONT after `ms`; false when nothing of that name lived. */
+  async pause(home: string, victim: Victim, ms: number): Promise<boolean> {
+    const table = readProcesses();
+    // What a supervisor has started are the other victims.
+    const ids = processesOf(home, victim)
+      .filter(isAlive)
+      .flatMap(({ pid }) => (victim === 'supervisor' ? [pid] : treeOf(pid, table)))
+      .flatMap((pid) => {
+        const started = startedAt(pid);
+        return started === undefined ? [] : [{ pid, started }];
+      })
+      .filter((id) => signal(id, 'SIGSTOP'));
+    for (const id of ids) this.stopped.add(id);
+    await sleep(ms);
+    this.go(ids);
+    return ids.length > 0;
+  }
+
+  /** Whatever is still stopped goes on. */
+  heal(): void {
+    this.go([...this.stopped]);
+  }
+
+  private go(ids: readonly ProcessId[]): void {
+    for (const id of ids) {
+      signal(id, 'SIGCONT');
+      this.stopped.delete(id);
+    }
+  }
+}
+
+/** Of several workers of one kind only the first living one: the others are there to take over. */
+function processesOf(home: string, victim: Victim): readonly ProcessId[] {
+  const state = readState(home);
+  if (!state) return [];
+  const { supervisor, processes } = state;
+  if (victim === 'everything') return [supervisor, ...processes];
+  if (victim === 'supervisor') return [supervisor];
+  return processes.filter(({ name, pid }) => name.startsWith(victim) && pid > 0).slice(0, 1);
+}
