@@ -3,15 +3,20 @@ import { createInlineDriver } from '../activities/sandbox/inline.js';
 import { createProcessDriver } from '../activities/sandbox/process.js';
 import { UsageError } from '../core/faults.js';
 import type { Ledger } from '../core/ledger.js';
-import type { Isolation, SandboxDriver } from '../core/sandbox.js';
+import { ISOLATIONS, type Isolation, type SandboxDriver } from '../core/sandbox.js';
 import type { WorkerEnvironment } from './environment.js';
 
-export function sandboxDrivers(home: string): (isolation: Isolation) => SandboxDriver {
+/** `least`: what the operator demands; a suite that needs more gets more, none gets less. */
+export function sandboxDrivers(
+  home: string,
+  least: Isolation = 'inline',
+): (isolation: Isolation) => SandboxDriver {
   const drivers: Partial<Record<Isolation, SandboxDriver>> = {
     inline: createInlineDriver(),
     process: createProcessDriver(home),
   };
-  return (isolation) => {
+  return (needed) => {
+    const isolation = ISOLATIONS.indexOf(needed) < ISOLATIONS.indexOf(least) ? least : needed;
     const driver = drivers[isolation];
     if (driver) return driver;
     throw new UsageError('isolation', Object.keys(drivers).join(' or '), isolation);

@@ -2,6 +2,7 @@
 import os from 'node:os';
 import path from 'node:path';
 import { UsageError } from '../core/faults.js';
+import { ISOLATIONS, type Isolation } from '../core/sandbox.js';
 
 /** A chat endpoint: its OpenAI base URL, the model's name, and the variable that holds the key, if it needs one. */
 export interface ChatEndpoint {
@@ -19,6 +20,8 @@ export interface WorkerEnvironment {
   readonly trainerUrl: string;
   readonly user: ChatEndpoint;
   readonly judge: ChatEndpoint;
+  /** The least isolation that a sandbox has here, whatever its suite needs. */
+  readonly isolation: Isolation;
   /** Host name and process id: who ran a try. */
   readonly identity: string;
   readonly host: string;
@@ -48,6 +51,7 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     trainerUrl: need('STEADFAST_TRAINER_URL'),
     user: chat('USER'),
     judge: chat('JUDGE'),
+    isolation: isolationOf(env.STEADFAST_ISOLATION),
     identity: `${os.hostname()}:${process.pid}`,
     host: os.hostname(),
   };
@@ -58,4 +62,10 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     `no ${missing.join(', ')}`,
     '`steadfast up` sets them for the local stack; docs/workers.md says how to run workers elsewhere.',
   );
+}
+
+function isolationOf(text: string | undefined): Isolation {
+  const isolation = ISOLATIONS.find((name) => name === (text || 'inline'));
+  if (isolation) return isolation;
+  throw new UsageError('STEADFAST_ISOLATION', ISOLATIONS.join(', '), `"${text}"`);
 }

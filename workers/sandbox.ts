@@ -17,8 +17,9 @@ await workerMain(async (environment) => {
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast sandbox worker' });
   const ledger = createPgLedger(pool);
   const configs = new Configurations(ledger);
-  const driver = sandboxDrivers(environment.home);
-  await reapOpenSandboxes(ledger, environment, driver);
+  const driver = sandboxDrivers(environment.home, environment.isolation);
+  // What is to be ended is ended by the driver that made it.
+  await reapOpenSandboxes(ledger, environment, sandboxDrivers(environment.home));
   const suite = suiteRegistry();
   const sameSuite = suiteGuard({ ledger, suite });
   const policies = new Policies({

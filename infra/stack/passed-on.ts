@@ -1,6 +1,6 @@
 /**
  * Variables of whoever types `up` that workers need: checkouts of ThinkingBox-Bench, and the endpoints that play the
- * simulated user and the judge. They are recorded with the stack, so that a worker that is started again has them too.
+ * simulated user and the judge, and the isolation that its operator demands. They are recorded with the stack, so that a worker that is started again has them too.
  * No secrets: a key is named by its variable, and reaches the workers through the environment that they inherit.
  */
 const NAMES = [
@@ -8,6 +8,7 @@ const NAMES = [
   'THINKINGBOX_DATA_DIR',
   'THINKINGBOX_CASES',
   'THINKINGBOX_PYTHON',
+  'STEADFAST_ISOLATION',
   ...['USER', 'JUDGE'].flatMap((role) =>
     ['URL', 'MODEL', 'KEY_ENV'].map((part) => `STEADFAST_${role}_${part}`),
   ),

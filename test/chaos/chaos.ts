@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createPool } from '../../activities/ledger/pool.js';
 import { verifyLedger } from '../../activities/ledger/verify.js';
 import { openStack, type StackContext } from '../../cli/context.js';
+import type { Isolation } from '../../core/sandbox.js';
 import { type StartOptions, startStack } from '../../infra/stack/start.js';
 import { stopStack } from '../../infra/stack/stop.js';
 import { processesOf } from '../setup/harness.js';
@@ -34,6 +35,8 @@ export interface ChaosOptions {
   readonly seed: number;
   /** Artifacts on a small disk of their own, filled now and then. Root on Linux only. */
   readonly disk?: boolean;
+  /** Tool servers are programs of their own, and victims; else they live inside the workers. */
+  readonly servers?: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -77,14 +80,18 @@ const DISK_MB = { first: 64, perMinute: 16 } as const;
 
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const { say } = options;
-  const planned = schedule(options.seed, options.ms, { disk: options.disk ?? false });
+  const { disk: withDisk = false, servers = false } = options;
+  const planned = schedule(options.seed, options.ms, { disk: withDisk, servers });
   const home = await newHome();
-  const disk = options.disk ? mountDisk(join(home, 'artifacts'), diskSize(options.ms)) : undefined;
+  const disk = withDisk ? mountDisk(join(home, 'artifacts'), diskSize(options.ms)) : undefined;
   const interrupted = (): void => void discard(home, disk).finally(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   let broken = true;
   try {
-    const disturbed = await disturb(home, disk, planned, options);
+    // The twin's are inline: the same server must give the same episodes either way.
+    const disturbed = await withIsolation(servers ? 'process' : 'inline', () =>
+      disturb(home, disk, planned, options),
+    );
     say(`the same ${disturbed.ending.steps} steps, left alone`);
     const from = performance.now();
     const twin = disturbed.facts ? await leftAlone(options.seed, disturbed.ending.steps) : undefined;
@@ -278,6 +285,16 @@ async function reapWhatIsOpen(home: string, context: StackContext): Promise<numb
   if (before > 0) await kill(home, 'worker-sandbox');
   while ((await open()) > 0 && Date.now() < deadline) await sleep(500);
   return before;
+}
+
+/** Workers get it through the environment of whoever starts the stack. */
+async function withIsolation<T>(isolation: Isolation, work: () => Promise<T>): Promise<T> {
+  process.env.STEADFAST_ISOLATION = isolation;
+  try {
+    return await work();
+  } finally {
+    delete process.env.STEADFAST_ISOLATION;
+  }
 }
 
 function diskSize(ms: number): number {

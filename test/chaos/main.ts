@@ -4,6 +4,7 @@
  *
  *   npm run chaos -- --minutes 5 --seed 1          about half again as long as the minutes of faults
  *   npm run chaos -- --minutes 5 --seed 1 --disk   artifacts on a small disk that fills (root on Linux)
+ *   npm run chaos -- --minutes 5 --seed 1 --servers   tool servers as programs that are killed too
  *
  * Progress on standard error. Exit code 0 when every promise held, 1 with the evidence when one is broken.
  */
@@ -16,6 +17,7 @@ interface Flags {
   readonly minutes: number;
   readonly seed: number;
   readonly disk?: true;
+  readonly servers?: true;
   readonly json?: true;
 }
 
@@ -26,6 +28,7 @@ const program = new Command('chaos')
   .option('--minutes <n>', 'of faults', positive, 5)
   .option('--seed <n>', 'of the faults and of the run', whole, 1)
   .option('--disk', 'artifacts on a small disk that fills now and then')
+  .option('--servers', 'tool servers are programs of their own, and victims')
   .option('--json', 'print the result, with every fault, as one JSON document');
 const flags = program.parse().opts<Flags>();
 
@@ -34,6 +37,7 @@ try {
     ms: flags.minutes * 60_000,
     seed: flags.seed,
     disk: flags.disk ?? false,
+    servers: flags.servers ?? false,
     say: (line) => void process.stderr.write(`${line}\n`),
   });
   const { log: _log, ...summary } = result;

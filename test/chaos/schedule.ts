@@ -17,7 +17,8 @@ export const VICTIMS = [
   'supervisor',
   'everything',
 ] as const;
-export type Victim = (typeof VICTIMS)[number];
+/** `tool-server`: one program of a sandbox, where sandboxes are programs. */
+export type Victim = (typeof VICTIMS)[number] | 'tool-server';
 
 /** Ways from the workers to what they use. */
 export const LINKS = ['temporal', 'postgres', 'trainer', 'endpoints'] as const;
@@ -59,23 +60,27 @@ const LASTS = { from: 300, to: 6_000 } as const;
  */
 const ZOMBIE = { from: 22_000, to: 28_000, shareOfPauses: 8, leastMs: 90_000 } as const;
 
+export interface ScheduleSettings {
+  /** The artifact disk can be filled. */
+  readonly disk?: boolean;
+  /** Tool servers are programs, and victims. */
+  readonly servers?: boolean;
+}
+
 /** Faults for `ms` milliseconds; the last begins before that, none lasts beyond it. */
-export function schedule(
-  seed: number,
-  ms: number,
-  { disk = false }: { readonly disk?: boolean } = {},
-): readonly Planned[] {
+export function schedule(seed: number, ms: number, settings: ScheduleSettings = {}): readonly Planned[] {
   const random = randomStream('chaos', seed);
   const planned: Planned[] = [];
   for (let at = GAP.from; at < ms; at += within(random, GAP)) {
-    planned.push({ at, ...draw(random, ms, ms - at, disk) });
+    planned.push({ at, ...draw(random, ms, ms - at, settings) });
   }
   return planned;
 }
 
-function draw(random: RandomStream, all: number, left: number, disk: boolean): Fault {
+function draw(random: RandomStream, all: number, left: number, { disk, servers }: ScheduleSettings): Fault {
   const ms = Math.min(within(random, LASTS), left);
-  const kind = random.below(disk ? 21 : 20);
+  const kind = random.below(20 + (disk ? 1 : 0) + (servers ? 3 : 0));
+  if (kind >= 20 && !(disk && kind === 20)) return serverFault(random, ms);
   if (kind < 8) return { kind: 'kill', victim: victim(random, 17) };
   if (kind < 12) {
     const paused = victim(random, 16);
@@ -92,6 +97,12 @@ function draw(random: RandomStream, all: number, left: number, disk: boolean): F
     return { kind: 'http', link, how: one(random, HTTP), ms };
   }
   return { kind: 'disk', ms };
+}
+
+function serverFault(random: RandomStream, ms: number): Fault {
+  return random.below(3) === 0
+    ? { kind: 'pause', victim: 'tool-server', ms }
+    : { kind: 'kill', victim: 'tool-server' };
 }
 
 /** Each process twice as often as everything at once. */

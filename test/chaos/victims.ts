@@ -1,5 +1,8 @@
 /** The processes of a stack, to be killed and stopped: found in `stack.json`, told apart by id and start time. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { markedProcesses } from '../../activities/sandbox/process-identity.js';
 import { isAlive, type ProcessId, signal, startedAt } from '../../infra/setup/process.mjs';
 import { readState } from '../../infra/stack/info.js';
 import { readProcesses, treeOf } from '../bench/process-times.js';
@@ -8,7 +11,7 @@ import type { Victim } from './schedule.js';
 
 /** SIGKILL; false when nothing of that name lived. A server's own children are left to find out by themselves. */
 export async function kill(home: string, victim: Victim): Promise<boolean> {
-  const found = processesOf(home, victim).filter(isAlive);
+  const found = (await processesOf(home, victim)).filter(isAlive);
   await Promise.all(found.map(killHard));
   return found.length > 0;
 }
@@ -20,7 +23,7 @@ export class Paused {
   async pause(home: string, victim: Victim, ms: number): Promise<boolean> {
     const table = readProcesses();
     // What a supervisor has started are the other victims.
-    const ids = processesOf(home, victim)
+    const ids = (await processesOf(home, victim))
       .filter(isAlive)
       .flatMap(({ pid }) => (victim === 'supervisor' ? [pid] : treeOf(pid, table)))
       .flatMap((pid) => {
@@ -48,11 +51,28 @@ export class Paused {
 }
 
 /** Of several workers of one kind only the first living one: the others are there to take over. */
-function processesOf(home: string, victim: Victim): readonly ProcessId[] {
+async function processesOf(home: string, victim: Victim): Promise<readonly ProcessId[]> {
+  if (victim === 'tool-server') return toolServer(home);
   const state = readState(home);
   if (!state) return [];
   const { supervisor, processes } = state;
   if (victim === 'everything') return [supervisor, ...processes];
   if (victim === 'supervisor') return [supervisor];
   return processes.filter(({ name, pid }) => name.startsWith(victim) && pid > 0).slice(0, 1);
+}
+
+/** A program of a sandbox that exists at this moment, whichever comes first. */
+async function toolServer(home: string): Promise<readonly ProcessId[]> {
+  for (const name of sandboxesIn(home)) {
+    for (const pid of await markedProcesses(name)) {
+      const started = startedAt(pid);
+      if (started !== undefined) return [{ pid, started }];
+    }
+  }
+  return [];
+}
+
+function sandboxesIn(home: string): readonly string[] {
+  const folder = join(home, 'sandboxes');
+  return existsSync(folder) ? readdirSync(folder) : [];
 }
