@@ -63,6 +63,6 @@ function mapped(values: Readonly<Record<string, number>>, change: (value: number
 
 export const demoBench: Bench = {
   name: 'demo',
-  about: 'the demo with its defaults on a fresh home, about 5 minutes',
+  about: 'the demo with its defaults on a fresh home, about 2 minutes',
   run,
 };

@@ -100,6 +100,6 @@ function countBy(values: readonly string[]): Readonly<Record<string, number>> {
 
 export const killBench: Bench = {
   name: 'kill',
-  about: '576 slow scripted episodes, the sandbox worker killed three times, about 3 minutes',
+  about: '576 slow scripted episodes, the sandbox worker killed three times, about 2 minutes',
   run,
 };

@@ -113,6 +113,6 @@ function inWords({ tasks, passAt1, passAtK, dependable }: Scored): string {
 
 export const learningBench: Bench = {
   name: 'learning',
-  about: 'the demo for seeds 1, 2, 3; the first is the run of `demo`; about 5 minutes a seed',
+  about: 'the demo for seeds 1, 2, 3; the first is the run of `demo`; about 2 minutes a seed',
   run,
 };

@@ -7,7 +7,7 @@ import { launch } from '../../cli/run/launch.js';
 import type { CampaignConfig } from '../../core/campaign.js';
 import { readState } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
-import { stopStack } from '../../infra/stack/stop.js';
+import { killStack, stopStack } from '../../infra/stack/stop.js';
 import { rounded } from './figure.js';
 import { readProcesses, treeSeconds } from './process-times.js';
 
@@ -29,9 +29,10 @@ export async function discardHome(home: string): Promise<void> {
 
 export async function withStack<T>(work: (context: StackContext) => Promise<T>): Promise<T> {
   const home = temporaryHome();
-  // The benchmark's own interruption must not leave a stack behind.
+  // Neither an interruption nor an error that nobody catches may leave a stack behind.
   const end = (): void => void discardHome(home).finally(() => process.exit(130));
-  process.once('SIGINT', end).once('SIGTERM', end);
+  const kill = (): void => killStack({ home });
+  process.once('SIGINT', end).once('SIGTERM', end).once('exit', kill);
   try {
     const context = openStack(await startStack({ home }));
     try {
@@ -40,7 +41,7 @@ export async function withStack<T>(work: (context: StackContext) => Promise<T>):
       await context.close();
     }
   } finally {
-    process.off('SIGINT', end).off('SIGTERM', end);
+    process.off('SIGINT', end).off('SIGTERM', end).off('exit', kill);
     await discardHome(home);
   }
 }

@@ -3,7 +3,7 @@
  *
  * Both take the same seed, keys, pool and base, so they sample the same episodes token by token and must end with
  * the same weights: compared, and an error when they differ. Counted: CPU time of all processes of either side. Before
- * that both evaluate every benchmark task once, to load and compile their code. The stack also saves a checkpoint
+ * that both evaluate every benchmark task four times, to load and compile their code. The stack also saves a checkpoint
  * after its last step and checks the sampler against the trainer after each.
  */
 import { attemptsConfig, chooseTasks, trainConfig } from '../../cli/run/resolve.js';
@@ -26,12 +26,13 @@ interface PlainResult {
 }
 
 async function run({ quick, say }: BenchOptions): Promise<readonly Figure[]> {
-  const steps = quick ? 1 : 3;
+  const steps = quick ? 1 : 6;
+  const warmUpRepeat = quick ? 1 : 4;
   const shape = quick ? { groups: 4, groupSize: 4 } : { groups: 18, groupSize: 8 };
   const suite = createDeskbench();
   const stack = await withStack(async (context) => {
     const { home } = context.info;
-    const warmUp = { seed: SEED, benchmark: { repeat: 1 } };
+    const warmUp = { seed: SEED, benchmark: { repeat: warmUpRepeat } };
     const tasks = await chooseTasks(suite, 'benchmark');
     await runToEnd(context, 'warm-up', attemptsConfig('eval', warmUp, suite, tasks), LANES);
     const scale = shape.groups / 18;
@@ -63,7 +64,17 @@ async function run({ quick, say }: BenchOptions): Promise<readonly Figure[]> {
   const plain = await jsonOf<PlainResult>(
     'workers/plain-loop/main.js',
     [
-      ...['--seed', String(SEED), '--steps', String(steps), '--probe', '0', '--repeat', '1', '--json'],
+      ...[
+        '--seed',
+        String(SEED),
+        '--steps',
+        String(steps),
+        '--probe',
+        '0',
+        '--repeat',
+        String(warmUpRepeat),
+        '--json',
+      ],
       ...['--groups', String(shape.groups), '--group-size', String(shape.groupSize)],
       ...['--learning-rate', String(LEARNING_RATE), '--concurrency', String(LANES)],
     ],
@@ -105,6 +116,6 @@ async function run({ quick, say }: BenchOptions): Promise<readonly Figure[]> {
 
 export const stepBench: Bench = {
   name: 'step',
-  about: '3 steps of 18 × 8 through a stack and in a plain loop, about 3 minutes',
+  about: '6 steps of 18 × 8 through a stack and in a plain loop, about a minute',
   run,
 };
