@@ -151,8 +151,7 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
   await control.close();
   const ended = solved || (step > steps && !due);
   const state: CampaignState = ended ? 'done' : 'stopped';
-  if (solved)
-    cause = `ended at step ${step}: every attempt of every group that it could start passed`;
+  if (solved) cause = `ended at step ${step}: every attempt of every group that it could start passed`;
   await CancellationScope.nonCancellable(() => campaigns.closeTraining(campaign, state, cause));
   return { state, steps: solved ? step : step - 1, cause };
 }
