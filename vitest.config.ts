@@ -7,6 +7,8 @@ export default defineConfig({
     reporters: ['default', './test/closing-line.ts'],
     // Tests that start real servers share two cores with them.
     maxWorkers: 2,
+    // What a command prints is compared as text; CI=true would colour it.
+    env: { NO_COLOR: '1' },
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
