@@ -28,7 +28,9 @@ export function progressLine(campaign: CampaignSnapshot): string {
 function attemptsText({ counts, expected }: CampaignSnapshot): string {
   const total = expected ?? counts.planned;
   const share = total === 0 ? 0 : counts.clean / total;
-  const rate = counts.clean === 0 ? '' : `, ${((100 * counts.passed) / counts.clean).toFixed(1)} % passed`;
+  // The coverage gate holds here too: no score of an unfinished campaign.
+  const complete = total > 0 && counts.clean === total;
+  const rate = complete ? `, ${((100 * counts.passed) / total).toFixed(1)} % passed` : '';
   return `${bar(share)} ${counts.clean}/${total} episodes${rate}`;
 }
 

@@ -66,6 +66,8 @@ export async function build({ root = ROOT, log = () => {}, bundle = true } = {})
     log(`built ${written} of ${Object.keys(files).length} files, removed ${removed}`);
 
   const bundled = bundle ? await bundleWorkflows(root, log) : false;
+  // Its service would stay beside whatever this process becomes, e.g. a demo of minutes.
+  await (await import('esbuild')).stop();
   return { written, removed, bundled };
 }
 
