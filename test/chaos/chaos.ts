@@ -136,7 +136,11 @@ async function disturb(
   try {
     await start(context, seed);
     const watch = new Watch(context.info.databaseUrl);
-    const faults = new Faults({ home, start: startOptions, links, disk, say });
+    const faults = new Faults({
+      ...{ home, links, disk, say },
+      start: startOptions,
+      databaseUrl: context.info.databaseUrl,
+    });
     const from = performance.now();
     const extending = new Extending(context);
     await faults.inflict(planned);

@@ -5,6 +5,7 @@ import type { SmallDisk } from './disk.js';
 import type { Links } from './links.js';
 import { inWords, nameOf, type Planned } from './schedule.js';
 import { kill, Paused } from './victims.js';
+import { untilPlaying } from './watch.js';
 
 export interface FaultLog {
   /** Seconds from the start of the faults. */
@@ -20,9 +21,11 @@ export interface FaultsOptions {
   readonly start: StartOptions;
   readonly links: Links;
   readonly disk: SmallDisk | undefined;
+  readonly databaseUrl: string;
   readonly say: (line: string) => void;
 }
 
+const AIM_MS = 4_000;
 /** How often a start that faults broke is tried again before the faults are given up. */
 const START_TRIES = 10;
 
@@ -71,7 +74,9 @@ export class Faults {
   }
 
   private async carryOut(fault: Planned): Promise<boolean> {
-    const { home, links, disk } = this.options;
+    const { home, links, disk, databaseUrl } = this.options;
+    // Aimed: between two steps nothing is lost with a sandbox worker.
+    if ('victim' in fault && fault.victim === 'worker-sandbox') await untilPlaying(databaseUrl, AIM_MS);
     switch (fault.kind) {
       case 'kill': {
         const met = await kill(home, fault.victim);

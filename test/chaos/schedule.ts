@@ -50,8 +50,8 @@ const HTTP: readonly FaultName[] = [
   'reset',
 ];
 
-/** From one fault to the next, ms. */
-const GAP = { from: 800, to: 4_800 } as const;
+/** From one fault to the next, ms. Too low: nothing happens between that a fault could break. */
+const GAP = { from: 1_000, to: 7_000 } as const;
 /** How long a fault lasts, ms. */
 const LASTS = { from: 300, to: 6_000 } as const;
 /**

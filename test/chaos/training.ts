@@ -14,7 +14,7 @@ import { createDeskbench } from '../../suites/deskbench/suite.js';
 /** The same for the disturbed run and its twin: keys, and with them seeds, follow from it. */
 const NAME = 'chaos';
 export const RUN = `train/${NAME}`;
-const LANES = 12;
+const LANES = 8;
 const FIRST_STEPS = 2;
 /** The run is made longer when it has so many steps left or fewer. */
 const AHEAD = 2;
@@ -29,7 +29,7 @@ function runFile(seed: number, steps: number): RunFile {
       steps,
       saveEvery: 3,
       plan: { learningRate: 7e-4 },
-      shape: { groups: 3, groupSize: 4, maxGroups: 12, maxRefillRounds: 2, minInformative: 1 },
+      shape: { groups: 4, groupSize: 4, maxGroups: 16, maxRefillRounds: 2, minInformative: 1 },
     },
   };
 }

@@ -9,6 +9,9 @@ import { readProcesses, treeOf } from '../bench/process-times.js';
 import { killHard } from '../setup/harness.js';
 import type { Victim } from './schedule.js';
 
+const APPEARS_MS = 4_000;
+const LOOK_EVERY_MS = 200;
+
 /** SIGKILL; false when nothing of that name lived. A server's own children are left to find out by themselves. */
 export async function kill(home: string, victim: Victim): Promise<boolean> {
   const found = (await processesOf(home, victim)).filter(isAlive);
@@ -61,12 +64,14 @@ async function processesOf(home: string, victim: Victim): Promise<readonly Proce
   return processes.filter(({ name, pid }) => name.startsWith(victim) && pid > 0).slice(0, 1);
 }
 
-/** A program of a sandbox that exists at this moment, whichever comes first. */
+/** Sandboxes come and go: the first program of one that exists, waited for. */
 async function toolServer(home: string): Promise<readonly ProcessId[]> {
-  for (const name of sandboxesIn(home)) {
-    for (const pid of await markedProcesses(name)) {
-      const started = startedAt(pid);
-      if (started !== undefined) return [{ pid, started }];
+  for (const deadline = Date.now() + APPEARS_MS; Date.now() < deadline; await sleep(LOOK_EVERY_MS)) {
+    for (const name of sandboxesIn(home)) {
+      for (const pid of await markedProcesses(name)) {
+        const started = startedAt(pid);
+        if (started !== undefined) return [{ pid, started }];
+      }
     }
   }
   return [];

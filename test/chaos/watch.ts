@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 const EVERY_MS = 700;
+const PLAYING_EVERY_MS = 150;
 /** A database that is stopped answers nothing. */
 const ANSWER_MS = 3_000;
 
@@ -13,6 +14,7 @@ const UPDATED = `SELECT op, batch_digest, report ->> 'weightDigest' AS weights F
 const REPEATED = `SELECT a.key FROM attempts a JOIN tries c ON c.id = a.clean_try JOIN tries t ON t.attempt_id = a.id
   WHERE t.id <> c.id AND t.started_at > c.ended_at`;
 const OPEN = `SELECT name FROM sandboxes WHERE state IN ('intended', 'created')`;
+const PLAYING = `SELECT 1 FROM tries WHERE state = 'running' LIMIT 1`;
 const TRIES = `SELECT state, count(*)::int AS count FROM tries GROUP BY state ORDER BY state`;
 
 export class Watch {
@@ -65,6 +67,19 @@ export class Watch {
       for (const [key, row] of now) this.seen.set(key, row);
       this.looks++;
     });
+  }
+}
+
+/** Until an episode is being played, so that a fault may meet one; gives up after `limitMs`. */
+export async function untilPlaying(databaseUrl: string, limitMs: number): Promise<void> {
+  for (const deadline = Date.now() + limitMs; Date.now() < deadline; await sleep(PLAYING_EVERY_MS)) {
+    try {
+      if (await withDatabase(databaseUrl, async (client) => (await client.query(PLAYING)).rowCount === 1))
+        return;
+    } catch {
+      // The database is a victim at this moment: so is every episode.
+      return;
+    }
   }
 }
 
