@@ -42,6 +42,8 @@ interface DemoOptions {
 
 /** A learning rate for 0.37 million parameters, not for 27 billion; measured in native/trainer/README.md. */
 const LEARNING_RATE = 4.5e-4;
+/** This pool is small and soon solved: a long run goes on with what is left of it until nothing is. */
+const MIN_INFORMATIVE = 1;
 /** What a hosted model of middle size costs, dollars per million tokens: an example, replaced by `prices:` of a run file. */
 const EXAMPLE_PRICES = { '*': { promptPerMillion: 0.5, sampledPerMillion: 2 } };
 
@@ -86,6 +88,7 @@ function withDefaults(file: RunFile, options: DemoOptions, command: Command): Ru
       ...file.train,
       steps: choose('steps', file.train?.steps),
       plan: { learningRate: LEARNING_RATE, ...file.train?.plan },
+      shape: { minInformative: MIN_INFORMATIVE, ...file.train?.shape },
     },
   };
 }
