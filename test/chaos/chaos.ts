@@ -148,6 +148,8 @@ async function disturb(
     const failedExtensions = await extending.end();
     say(`${faults.log.length} faults in ${faultSeconds} s; now the run must finish`);
     const healed = performance.now();
+    // An extension of a run that had ended may have been cut off before the run was started again.
+    if ((await (await context.ledger()).campaign(RUN))?.state === 'running') await start(context, seed);
     const ending = await untilDone(context, FINISH_MS);
     const untilDoneSeconds = seconds(healed);
     await watch.end();
