@@ -149,9 +149,17 @@ async function record(
       ? await persistently(() => storeTrajectory(artifacts, input, task.ref, played))
       : null;
   const written = await persistently(() => ledger.finishTry(finishOf(begin, input, played, trajectory)));
+  if (written === 'recorded') return summary(input.key, played);
   // Another try was first: its outcome is the one that counts.
-  if (written === 'superseded') return (await ledger.beginTry(begin)).clean ?? summary(input.key, played);
-  return summary(input.key, played);
+  const { clean } = await ledger.beginTry(begin);
+  if (clean) return clean;
+  if (!played.clean) return summary(input.key, played);
+  // Ended as a system error by a second execution of the same try, e.g. after a reset of the workflow. What the ledger
+  // does not hold must not be told: the caller runs the attempt again.
+  throw new Fault('ledger', `"${input.key}": try ${input.tryNumber} had been ended by another execution`, {
+    code: 'conflict',
+    retry: true,
+  });
 }
 
 function finishOf(

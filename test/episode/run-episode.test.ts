@@ -179,6 +179,39 @@ describe('a try', () => {
     expect(await attempt(input.key)).toMatchObject({ passed: true });
   });
 
+  test('what another execution of the same try has ended is not told as clean, but run again', async () => {
+    const input = await planned();
+    let slow: (() => void) | undefined;
+    const gate = new Promise<void>((resolve) => {
+      slow = resolve;
+    });
+    let graded: (() => void) | undefined;
+    const atGrade = new Promise<void>((resolve) => {
+      graded = resolve;
+    });
+    const task = shelfTask({
+      grade: async () => {
+        graded?.();
+        await gate;
+        return { passed: true, reward: 1, reasons: [], judged: [] };
+      },
+    });
+    const mine = runTry({ ...runner, suite: async () => suite(task) }, input, options());
+    await atGrade;
+    // After a reset of the workflow the old worker still has the try of that number, and is told to stop.
+    const stopped = new AbortController();
+    stopped.abort(new Error('reset'));
+    const old = runTry(runner, input, { ...options(), signal: stopped.signal });
+    await expect(old).rejects.toMatchObject({ kind: 'cancelled' });
+    slow?.();
+    await expect(mine).rejects.toMatchObject({ kind: 'ledger', code: 'conflict', retry: true });
+    expect(await attempt(input.key)).toMatchObject({ state: 'pending', reward: null });
+    expect(await runTry(runner, input, { ...options(), activityAttempt: 2 })).toMatchObject({
+      outcome: 'passed',
+    });
+    expect(await attempt(input.key)).toMatchObject({ state: 'clean', passed: true });
+  });
+
   test('an artifact store that fails scores nothing', async () => {
     const input = await planned();
     const full = {
