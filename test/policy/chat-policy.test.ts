@@ -95,6 +95,8 @@ describe('faults', () => {
       'unreadable',
       true,
     ],
+    ['broken off by the server', reply({ content: 'half a' }, 'error'), 'unreadable', true],
+    ['without a reason', { body: { choices: [{ message: { content: 'x' } }], usage } }, 'unreadable', true],
     ['withheld', reply({ content: '' }, 'content_filter'), 'content_filter', false],
   ] as [string, Reply, string, boolean][])('%s', async (_name, bad, code, retry) => {
     const { turn } = await begin([bad]);
