@@ -9,6 +9,7 @@ import { Configurations } from '../campaign/deps.js';
 import { sendOrAttach } from './attach.js';
 import { sampledFolder, startFolder } from './checkpoint-paths.js';
 import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
+import { refuseOtherBase } from './one-base.js';
 import { probeSequences } from './probe-sequences.js';
 import { pruneOld } from './retention.js';
 import { withTrainer } from './waiting.js';
@@ -48,6 +49,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
         const { checkpoint } = model;
         const from = checkpoint === 'base' ? undefined : await sampledFolder(ledger, campaign, checkpoint);
         const { weightVersion } = await trainer.serve(from, signal);
+        if (from === undefined) await refuseOtherBase(ledger, campaign, weightVersion);
         return { weightVersion };
       }),
 

@@ -9,6 +9,7 @@ import type { ArtifactStore, Digest } from '../../core/artifacts.js';
 import { Fault } from '../../core/faults.js';
 import type { Ledger, OperationRow } from '../../core/ledger.js';
 import type { Trainer, TrainerState, UpdatePlan } from '../../core/trainer.js';
+import { send } from './attach.js';
 
 export interface LineageDeps {
   readonly ledger: Ledger;
@@ -134,7 +135,7 @@ async function applyAgain(
     batchPath: artifacts.path(operation.batchDigest),
     plan: operation.plan as UpdatePlan,
   };
-  const report = await trainer.update(request, signal).catch((error: unknown) => {
+  const report = await send(trainer, request, signal).catch((error: unknown) => {
     throw asRaced(error);
   });
   const recorded = operation.report?.weightDigest;

@@ -1,8 +1,8 @@
 /** Activities that talk to a trainer: they heartbeat while they wait, and wait for one that is being restarted. */
 import { Context } from '@temporalio/activity';
-import { Fault } from '../../core/faults.js';
 import { HEARTBEAT, TRAINER_WAIT_MS } from '../../temporal.config.js';
 import { asFailure, asStopped } from '../failures.js';
+import { isUnreachable } from './attach.js';
 
 const POLL_MS = 500;
 
@@ -30,8 +30,4 @@ export async function withTrainer<T>(body: (signal: AbortSignal) => Promise<T>):
   } finally {
     clearInterval(heart);
   }
-}
-
-function isUnreachable(error: unknown): boolean {
-  return error instanceof Fault && error.kind === 'trainer' && error.code === 'unreachable';
 }

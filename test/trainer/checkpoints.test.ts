@@ -208,6 +208,20 @@ test('an evaluation of the latest checkpoint stays with what was latest when it 
   expect(await perform(activities.serveModel, other)).toEqual(served);
 });
 
+test('a campaign that began with one base is not continued with another', async () => {
+  const evaluation = `eval/base-${runs}`;
+  const model = { kind: 'trainer', checkpoint: 'base' };
+  await db.ledger.claimCampaign(claim(evaluation, { kind: 'eval', model }));
+  const served = await perform(activities.serveModel, evaluation);
+  expect(await perform(activities.serveModel, evaluation)).toEqual(served);
+  const earlier = `sha256:${'0'.repeat(64)}`;
+  await db.ledger.noteOnCampaign(evaluation, { base: earlier });
+  await expect(perform(activities.serveModel, evaluation)).rejects.toMatchObject({
+    message: expect.stringMatching(`base ${earlier}.*${served.weightVersion}`) as string,
+    nonRetryable: true,
+  });
+});
+
 test('nothing is pruned while no checkpoint that would stay verifies', async () => {
   await train(3, { last: 0, every: 0 });
   const { pruneOld } = await import('../../activities/trainer/retention.js');

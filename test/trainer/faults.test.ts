@@ -175,6 +175,17 @@ test('a worker that takes over attaches to what was sent: it is not sent again',
   await appliedOnce();
 });
 
+test('a restore does not hang on the replies of its updates: one that never comes is asked for', async () => {
+  await perform(direct.applyUpdate, run, 1, batch);
+  await putStep(2);
+  // Without a checkpoint: the recorded batch has to be applied again.
+  await createTrainerClient({ url: trainer.url }).open('train/other', undefined, signal);
+  proxy.plan.set([{ fault: 'drop-reply', path: '/trainer/update' }]);
+  expect(await perform(activities.readyTrainer, run, 2)).toEqual({ weightVersion: expected });
+  expect(proxy.plan.events).toHaveLength(1);
+  await appliedOnce();
+}, 20_000);
+
 test('a zombie that rolls the session back in the middle of an update is no failure', async () => {
   await perform(direct.applyUpdate, run, 1, batch);
   await putStep(2);
