@@ -132,7 +132,6 @@ export async function trainConfig(
   };
 }
 
-/** What cannot work is refused here, before the first candidate is probed. Throws `UsageError`. */
 /** Left out where nobody asks, so that runs from before there was a choice keep their identity. */
 function keepOf(train: RunFile['train']): Pick<TrainConfig, 'keep'> {
   if (train?.keepLast === undefined && train?.keepEvery === undefined) return {};
@@ -141,6 +140,7 @@ function keepOf(train: RunFile['train']): Pick<TrainConfig, 'keep'> {
   };
 }
 
+/** What cannot work is refused here, before the first candidate is probed. Throws `UsageError`. */
 export async function pipelineConfig(file: RunFile, suite: Suite): Promise<PipelineConfig> {
   requireBase(file.model);
   const candidates = await chooseTasks(suite, 'train');
