@@ -107,6 +107,7 @@ export const ACTIVITIES = {
   },
   ledger: {
     startToCloseTimeout: 5 * 60_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 20_000 },
   },
   gpu: {

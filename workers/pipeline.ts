@@ -6,6 +6,7 @@ import { createCampaignActivities } from '../activities/campaign/activities.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { QUEUES } from '../temporal.config.js';
+import { heartbeats } from './heartbeats.js';
 import { workerMain } from './main.js';
 import { runWorker } from './run-worker.js';
 import { suiteRegistry } from './suites.js';
@@ -21,6 +22,7 @@ await workerMain(async (environment) => {
       suite: suiteRegistry(),
       reports: path.join(environment.home, 'reports'),
     }),
+    interceptors: { activity: [(context) => heartbeats(context)] },
     maxCachedWorkflows: 100,
   });
   await pool.end();

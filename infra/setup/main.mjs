@@ -1,7 +1,7 @@
 /**
  * Set-up of a fresh clone, then whatever was asked for. Plain Node, no packages.
  *
- *   node infra/setup/main.mjs [--then demo|test|bench|check [arguments]]
+ *   node infra/setup/main.mjs [--then demo|test|bench|chaos|check [arguments]]
  *
  * First run: some minutes and about 1 GB on disk. Later runs: under two seconds. Exit code 2: one message with the fix.
  */

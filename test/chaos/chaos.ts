@@ -92,7 +92,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     const disturbed = await withIsolation(servers ? 'process' : 'inline', () =>
       disturb(home, disk, planned, options),
     );
-    say(`the same ${disturbed.ending.steps} steps, left alone`);
+    if (disturbed.facts) say(`the same ${disturbed.ending.steps} steps, left alone`);
     const from = performance.now();
     const twin = disturbed.facts ? await leftAlone(options.seed, disturbed.ending.steps) : undefined;
     const problems = [
