@@ -23,11 +23,15 @@ export function createEpisodeActivities(deps: EpisodeDeps) {
   return {
     /** Before a campaign samples anything from the trainer: both sides must read text as the same tokens. */
     async proveParity(_campaign: string): Promise<{ readonly tokens: number; readonly controlLike: number }> {
+      const context = Context.current();
+      const beat = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
       try {
-        const { tokens, controlLike } = await deps.parity(Context.current().cancellationSignal);
+        const { tokens, controlLike } = await deps.parity(context.cancellationSignal);
         return { tokens, controlLike: controlLike.length };
       } catch (error) {
-        throw asFailure(error);
+        throw context.cancellationSignal.aborted ? asStopped(context.cancellationSignal) : asFailure(error);
+      } finally {
+        clearInterval(beat);
       }
     },
 

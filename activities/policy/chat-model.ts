@@ -10,6 +10,14 @@ export interface Meter {
   calls: number;
 }
 
+/** `error`, `abort` and the like are the server's end, not the model's: what was said until then is no answer. */
+export const ENDED_BY_MODEL: ReadonlySet<unknown> = new Set([
+  'stop',
+  'length',
+  'tool_calls',
+  'function_call',
+]);
+
 export interface ChatSettings {
   readonly temperature: number;
   readonly maxTokens: number;
@@ -48,8 +56,11 @@ export function createChatModel(
         openAi(endpoint).chat.completions.create(body, { signal }),
       );
       // Whatever the types say, this came over the network.
-      const text: unknown = typeof reply === 'object' ? reply.choices?.[0]?.message?.content : undefined;
+      const choice = typeof reply === 'object' ? reply.choices?.[0] : undefined;
+      const text: unknown = choice?.message?.content;
       if (typeof text !== 'string') throw unreadable(`without choices[0].message.content: ${excerpt(reply)}`);
+      const reason: unknown = choice?.finish_reason ?? 'stop';
+      if (!ENDED_BY_MODEL.has(reason)) throw unreadable(`half a message (${excerpt(reason)})`);
       meter.calls += 1;
       meter.promptTokens += reply.usage?.prompt_tokens ?? 0;
       meter.sampledTokens += reply.usage?.completion_tokens ?? 0;

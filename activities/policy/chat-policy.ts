@@ -3,15 +3,13 @@ import type OpenAI from 'openai';
 import { Fault } from '../../core/faults.js';
 import type { Message } from '../../core/message.js';
 import type { Policy, PolicyRequest, PolicySession, PolicyTurn } from '../../core/policy.js';
-import { excerpt } from './chat-model.js';
+import { ENDED_BY_MODEL, excerpt } from './chat-model.js';
 import { type Endpoint, openAi, placeOf } from './endpoint.js';
 import { readWireCalls } from './read-turn.js';
 import { request } from './retry.js';
 
 type WireMessage = OpenAI.ChatCompletionMessageParam;
 type WireCall = OpenAI.ChatCompletionMessageToolCall;
-
-const ENDED_BY_MODEL: ReadonlySet<unknown> = new Set(['stop', 'length', 'tool_calls', 'function_call']);
 
 export function createChatPolicy(endpoint: Endpoint): Policy {
   return { kind: 'chat', begin: async (begin) => new ChatSession(endpoint, begin) };
@@ -66,7 +64,6 @@ class ChatSession implements PolicySession {
       const text = `${placeOf(endpoint)} withheld its answer (content_filter)`;
       throw new Fault(endpoint.kind, text, { code: 'content_filter', retry: false });
     }
-    // `error`, `abort` and the like are the server's end, not the model's: what was said until then is no turn.
     if (!ENDED_BY_MODEL.has(reason)) throw this.unreadable('choices[0].finish_reason', reason);
     this.messages.push(message);
     const wireCalls: readonly WireCall[] = message.tool_calls ?? [];

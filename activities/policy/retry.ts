@@ -6,7 +6,7 @@
  * is not tried again. A retry repeats one turn; it never repeats what the agent did.
  */
 import { APIConnectionError, APIError } from 'openai';
-import { Fault } from '../../core/faults.js';
+import { Fault, UsageError } from '../../core/faults.js';
 import { type Endpoint, placeOf } from './endpoint.js';
 
 export interface RetryPlan {
@@ -63,6 +63,10 @@ export function classify(endpoint: Endpoint, error: unknown): Refusal {
   }
   if (error instanceof APIError && typeof error.status === 'number')
     return refused(endpoint, error, error.status);
+  if (error instanceof UsageError) {
+    const fault = new Fault(endpoint.kind, error.message, { cause: error, code: 'no_key', retry: false });
+    return { fault, again: false };
+  }
   const message = `${place}: expected a JSON reply, found ${error instanceof Error ? error.message : String(error)}`;
   return { fault: new Fault(endpoint.kind, message, { cause: error, code: 'unreadable' }), again: false };
 }

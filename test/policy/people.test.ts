@@ -35,6 +35,17 @@ test('a user without words is a fault', async () => {
   });
 });
 
+test("a message that the server broke off is nobody's words", async () => {
+  const half = { message: { content: 'color bl' }, finish_reason: 'error' };
+  const { model: user } = await model('user', [{ body: { choices: [half] } }]);
+  const brief = { opening: 'o', context: 'c: d', maxTurns: 1, mayEnd: false };
+  await expect(createUser(user).answer(brief, [], meter(), never)).rejects.toMatchObject({
+    kind: 'user',
+    code: 'unreadable',
+    retry: true,
+  });
+});
+
 test.each([
   ['yes', true],
   ['No.', false],

@@ -132,4 +132,13 @@ describe('chat model', () => {
     };
     expect(() => openAi(endpoint)).toThrow('NO_SUCH_KEY');
   });
+
+  test('an answer that needs such a key is not asked for again', async () => {
+    const endpoint = { baseUrl: 'http://127.0.0.1:9/v1', model: 'm', apiKeyEnv: 'NO_SUCH_KEY' };
+    const asked = createChatModel({ kind: 'judge', ...endpoint }).complete(prompt, meter(), never());
+    await expect(asked).rejects.toMatchObject({
+      ...{ kind: 'judge', code: 'no_key', retry: false },
+      message: expect.stringMatching(/^environment variable NO_SUCH_KEY/) as string,
+    });
+  });
 });
