@@ -71,8 +71,8 @@ export interface ChaosResult {
 }
 
 const WORKERS = { sandbox: 2 } as const;
-/** From the last fault to the end of the run. It has a few steps left, and backoffs of up to 20 s to sit out. */
-const FINISH_MS = 240_000;
+/** From the last fault to the end of the run: a few steps, a missed heartbeat, backoffs of up to 20 s. More is a stall. */
+const FINISH_MS = 120_000;
 const EXTEND_EVERY_MS = 700;
 const REAP_MS = 30_000;
 /** Of the artifact disk: a minute of faults leaves about 5 MB. */
