@@ -4,6 +4,7 @@ import type { TrainConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { nearestFew } from '../../core/nearest.js';
 import { parseRunFile } from '../../core/schemas/run-file.js';
+import { requireEpisodeClock } from '../run/resolve.js';
 
 /** Parts of the configuration whose members may be set one by one, and members of the configuration itself. */
 const PARTS = ['plan', 'shape', 'limits', 'sampling'] as const;
@@ -36,6 +37,7 @@ export function withSettings(config: TrainConfig, settings: readonly string[]): 
     next[part] = name === undefined ? value : { ...(next[part] as object), [name]: value };
   }
   checkShape(next as unknown as TrainConfig, config);
+  requireEpisodeClock('--set limits.episodeMs', (next as unknown as TrainConfig).limits.episodeMs);
   return next as unknown as TrainConfig;
 }
 

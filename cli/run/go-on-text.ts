@@ -2,6 +2,7 @@
 import type { TrainConfig } from '../../core/campaign.js';
 import type { CampaignRow, Ledger, StepRow } from '../../core/ledger.js';
 import { nameOf, stageCampaignId } from '../../core/stage-configs.js';
+import { EPISODE_LIMITS } from '../../temporal.config.js';
 
 const WIDTH = 28;
 
@@ -52,12 +53,20 @@ async function likelySetting(
   step: StepRow,
 ): Promise<string> {
   const cause = step.cause ?? '';
-  if (cause.includes('(deadline,')) return `limits.episodeMs=${2 * limits.episodeMs}`;
+  if (cause.includes('(deadline,')) {
+    const most = EPISODE_LIMITS.episodeMs;
+    if (limits.episodeMs < most) return `limits.episodeMs=${Math.min(2 * limits.episodeMs, most)}`;
+    return `limits.messageMs=${2 * limits.messageMs}`;
+  }
   if (!cause.includes('informative')) return `plan.learningRate=${plan.learningRate / 2}`;
   const groups = await ledger.groups(step.run, step.step);
   const informative = groups.filter(({ state }) => state === 'informative').length;
   if (informative > 0) return `shape.minInformative=${informative}`;
-  return `shape.maxRefillRounds=${shape.maxRefillRounds + 2}`;
+  const rounds = shape.maxRefillRounds + 2;
+  const maxGroups = shape.groups * (rounds + 1);
+  // Rounds that no group may be started in are none.
+  const more = maxGroups > shape.maxGroups ? ` --set shape.maxGroups=${maxGroups}` : '';
+  return `shape.maxRefillRounds=${rounds}${more}`;
 }
 
 function line(what: string, command: string): string {

@@ -32,10 +32,7 @@ export const DEFAULT_SUITE = 'deskbench';
 
 function common(file: RunFile, suite: Suite) {
   const limits = { ...EPISODE_LIMITS, ...defined(file.limits) };
-  if (limits.episodeMs > EPISODE_LIMITS.episodeMs) {
-    const most = `at most ${EPISODE_LIMITS.episodeMs}, the clock that episode activities are made for`;
-    throw new UsageError('limits.episodeMs', most, String(limits.episodeMs));
-  }
+  requireEpisodeClock('limits.episodeMs', limits.episodeMs);
   return {
     suite: suite.name,
     suiteDigest: suite.digest,
@@ -44,6 +41,13 @@ function common(file: RunFile, suite: Suite) {
     limits,
     maxTries: file.maxTries ?? MAX_TRIES,
   };
+}
+
+/** Temporal would end a longer episode from outside, and play it again and again. Throws `UsageError`. */
+export function requireEpisodeClock(place: string, episodeMs: number): void {
+  if (episodeMs <= EPISODE_LIMITS.episodeMs) return;
+  const most = `at most ${EPISODE_LIMITS.episodeMs}, the clock that episode activities are made for`;
+  throw new UsageError(place, most, String(episodeMs));
 }
 
 export const BASE_MODEL: ModelRef = { kind: 'trainer', checkpoint: 'base' };

@@ -42,7 +42,9 @@ it('names the cause, and how to retry, change, skip and stop', async () => {
 });
 
 it('proposes as many groups as there are, else more refills', async () => {
-  expect(await text(REFILLS)).toContain(`--set shape.maxRefillRounds=${STEP.maxRefillRounds + 2}`);
+  expect(await text(REFILLS)).toContain(
+    `--set shape.maxRefillRounds=${STEP.maxRefillRounds + 2} --set shape.maxGroups=${6 * STEP.groups}`,
+  );
   for (const group of [0, 1]) {
     const row = { round: 0, group, taskId: `t:${group}`, state: 'informative', rewards: [1, 0] } as const;
     await db.ledger.putGroup(`train/${name}`, 1, row);
@@ -52,7 +54,8 @@ it('proposes as many groups as there are, else more refills', async () => {
 
 it('proposes more time after deadlines, and a smaller rate when the trainer refused', async () => {
   expect(await text('0 of 4 groups are informative ... (deadline, 4 groups).')).toContain(
-    `--set limits.episodeMs=${2 * EPISODE_LIMITS.episodeMs}`,
+    // An episode's clock is at its most already: activities are made for no more.
+    `--set limits.messageMs=${2 * EPISODE_LIMITS.messageMs}`,
   );
   expect(await text("the gradient's norm is nan: nothing was changed")).toContain(
     `--set plan.learningRate=${UPDATE_PLAN.learningRate / 2}`,
