@@ -8,6 +8,7 @@ import pc from 'picocolors';
 import type { CampaignConfig } from '../core/campaign.js';
 import { campaignId } from '../core/keys.js';
 import type { RunFile } from '../core/schemas/run-file.js';
+import { startableId } from '../core/stage-configs.js';
 import type { Suite } from '../core/suite.js';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { hold, leaveStack, otherHolders } from '../infra/stack/holders.js';
@@ -97,6 +98,7 @@ async function demo(options: DemoOptions, command: Command): Promise<void> {
   const id = campaignId('pipeline', options.name);
   const file = withDefaults(await readRunFile(options.file), options, command);
   const config = await pipelineConfig(file, await openSuite(file.suite));
+  startableId(options.name, config);
 
   outliveClosedPipe();
   const controller = new AbortController();

@@ -8,6 +8,8 @@ import { UsageError } from './faults.js';
 
 const SEPARATOR = ' · ';
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+/** Characters of a campaign's name. */
+export const LONGEST_NAME = 63;
 
 export type CampaignKind = 'probe' | 'train' | 'eval' | 'pipeline';
 

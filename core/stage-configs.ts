@@ -1,6 +1,7 @@
 /** The campaigns of a pipeline and of a run's validation, derived from the configuration of the one above. Pure. */
-import type { AttemptsConfig, ModelRef, PipelineConfig, TrainConfig } from './campaign.js';
-import { type CampaignKind, campaignId } from './keys.js';
+import type { AttemptsConfig, CampaignConfig, ModelRef, PipelineConfig, TrainConfig } from './campaign.js';
+import { UsageError } from './faults.js';
+import { type CampaignKind, campaignId, LONGEST_NAME } from './keys.js';
 import type { PipelineStage } from './orchestration.js';
 
 /** Stages of a pipeline that are campaigns of their own. */
@@ -17,6 +18,31 @@ const STAGE_NAMES: Readonly<Record<CampaignStage, readonly [CampaignKind, string
 export function stageCampaignId(pipelineId: string, stage: CampaignStage): string {
   const [kind, suffix] = STAGE_NAMES[stage];
   return campaignId(kind, nameOf(pipelineId) + suffix);
+}
+
+/**
+ * Id of a campaign that is to be started. Throws `UsageError` for what is no name, and for one that leaves no room for
+ * the evaluations that are named after it: they would be refused when hours of work are done.
+ */
+export function startableId(name: string, config: CampaignConfig): string {
+  const id = campaignId(config.kind, name);
+  const validates = config.kind === 'pipeline' ? config.train.validateEvery : validateEveryOf(config);
+  const suffix = validates > 0 ? stepSuffix(LATEST_STEP) : config.kind === 'pipeline' ? '-final' : '';
+  const most = LONGEST_NAME - suffix.length;
+  if (name.length <= most) return id;
+  const expected = `at most ${most} characters, since evaluations get names like "...${suffix}"`;
+  throw new UsageError(`${config.kind} name`, expected, `${name.length}: "${name}"`);
+}
+
+function validateEveryOf(config: CampaignConfig): number {
+  return config.kind === 'train' ? config.validateEvery : 0;
+}
+
+/** No run has more. */
+const LATEST_STEP = 100_000;
+
+function stepSuffix(step: number): string {
+  return `-step-${String(step).padStart(4, '0')}`;
 }
 
 /** `demo` of `pipeline/demo`. */
@@ -84,7 +110,7 @@ export function validationConfig(
 ): { readonly id: string; readonly config: AttemptsConfig } {
   const { suite, suiteDigest, seed, sampling, limits, maxTries, validation } = config;
   return {
-    id: campaignId('eval', `${nameOf(run)}-step-${String(step).padStart(4, '0')}`),
+    id: campaignId('eval', nameOf(run) + stepSuffix(step)),
     config: {
       kind: 'eval',
       suite,

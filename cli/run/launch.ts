@@ -5,8 +5,9 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { CampaignConfig } from '../../core/campaign.js';
 import { fingerprint } from '../../core/fingerprint.js';
-import { type CampaignKind, campaignId } from '../../core/keys.js';
+import type { CampaignKind } from '../../core/keys.js';
 import type { CampaignRow } from '../../core/ledger.js';
+import { startableId } from '../../core/stage-configs.js';
 import { QUEUES } from '../../temporal.config.js';
 import type { ControlState } from '../../workflows/control.js';
 import type { StackContext } from '../context.js';
@@ -33,7 +34,7 @@ export async function launch(
   lanes: number,
 ): Promise<Launched> {
   const ledger = await context.ledger();
-  const id = campaignId(config.kind, name);
+  const id = startableId(name, config);
   const { status, row } = await ledger.claimCampaign({
     id,
     kind: config.kind,

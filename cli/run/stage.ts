@@ -3,8 +3,8 @@ import pc from 'picocolors';
 import type { CampaignConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { configDiff, describeChanges } from '../../core/fingerprint.js';
-import { campaignId } from '../../core/keys.js';
 import type { CampaignRow, Ledger, LedgerReads } from '../../core/ledger.js';
+import { startableId } from '../../core/stage-configs.js';
 import { homeFolder } from '../../infra/setup/root.mjs';
 import { openStack, type StackContext, withStack } from '../context.js';
 import { EXIT } from '../exit.js';
@@ -19,8 +19,8 @@ import { watch } from './watch.js';
 /** Starts or goes on with the campaign; sets the exit code by how it ended. */
 export async function runCampaign(name: string, config: CampaignConfig, options: RunOptions): Promise<void> {
   // A name that cannot be one is the first thing to be said.
-  campaignId(config.kind, name);
-  if (options.dryRun) return dryRun(name, config, options.json ?? false);
+  const id = startableId(name, config);
+  if (options.dryRun) return dryRun(id, config, options.json ?? false);
   await withStack(async (context) => {
     await requireModel(await context.ledger(), config);
     const launched = await launch(context, name, config, options.lanes);
@@ -88,8 +88,7 @@ export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {
 }
 
 /** Everything resolved and checked, all that does not hold is listed; nothing is started. */
-async function dryRun(name: string, config: CampaignConfig, json: boolean): Promise<void> {
-  const id = campaignId(config.kind, name);
+async function dryRun(id: string, config: CampaignConfig, json: boolean): Promise<void> {
   const { known, problems } = await preflight(id, config);
   if (problems.length > 0) process.exitCode = EXIT.usage;
   const words = problems.map(({ message }) => message);
