@@ -38,7 +38,7 @@ export interface ShardPlan {
   /** One bit an attempt, the first of the shard in the highest bit of the first hex digit; set: to be run. */
   readonly missing: string;
   readonly missingCount: number;
-  /** Number of the next try: above every try that these attempts have had. */
+  /** Number of the next try: one more than the most tries that any of these attempts has had. */
   readonly firstTry: number;
 }
 
