@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTrainerClient } from '../../activities/trainer/client.js';
 import { encodeBatch } from '../../core/batch.js';
 import type { Trainer, UpdatePlan } from '../../core/trainer.js';
+import { startHttpProxy } from '../faults/http-proxy.js';
 import { BASE, finished, type RunningTrainer, runTrainer, startTrainer } from './server.js';
 
 const PLAN: UpdatePlan = {
@@ -96,10 +97,15 @@ test('a caller that goes away finds the update done', async () => {
     batchPath,
     plan: PLAN,
   };
-  const lost = trainer.update(request, gone.signal);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  gone.abort(new Error('worker shut down'));
+  // It goes away when the work is done and the reply is on its way, whatever the speed of the machine.
+  const proxy = await startHttpProxy(server.url, async (sent, forward) => {
+    const reply = await forward(sent);
+    gone.abort(new Error('worker shut down'));
+    return reply;
+  });
+  const lost = createTrainerClient({ url: proxy.url }).update(request, gone.signal);
   await expect(lost).rejects.toThrow('worker shut down');
+  await proxy.close();
   const report = await trainer.update(request, signal);
   expect(await trainer.state(signal)).toMatchObject({ step: 1, weightDigest: report.weightDigest });
 });
