@@ -1,7 +1,7 @@
 /** The stages of a pipeline: claiming each one's campaign, choosing the pool, writing the report. */
 import type { AttemptsConfig, CampaignConfig, PipelineConfig } from '../../core/campaign.js';
+import { campaignClaim } from '../../core/claim.js';
 import { UsageError } from '../../core/faults.js';
-import { fingerprint } from '../../core/fingerprint.js';
 import type { CampaignRow, CampaignState } from '../../core/ledger.js';
 import type { PipelineStage } from '../../core/orchestration.js';
 import {
@@ -19,15 +19,7 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
   const { ledger } = deps;
 
   async function claim(id: string, config: Exclude<CampaignConfig, { kind: 'pipeline' }>, parent: string) {
-    await ledger.claimCampaign({
-      id,
-      kind: config.kind,
-      config,
-      fingerprint: fingerprint(config),
-      suite: config.suite,
-      suiteDigest: config.suiteDigest,
-      parent,
-    });
+    await ledger.claimCampaign(campaignClaim(id, config, parent));
     return id;
   }
 

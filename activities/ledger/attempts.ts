@@ -1,6 +1,6 @@
 /** Attempts: planned once, read many times. */
 import { Fault } from '../../core/faults.js';
-import type { AttemptRow, Counts, Ledger, PlannedAttempt, ReusedAttempt } from '../../core/ledger.js';
+import type { AttemptRow, Counts, Ledger, PlannedAttempt } from '../../core/ledger.js';
 import { attemptOf, CLEAN_COLUMNS, type CleanColumns } from './attempt-row.js';
 import type { Database } from './database.js';
 
@@ -93,19 +93,9 @@ export function attemptWrites(
           `plan attempts: expected at most ${MOST_PLANNED} rows, found ${attempts.length}`,
         );
       }
-      const column = <T>(of: (attempt: PlannedAttempt) => T): T[] => attempts.map(of);
       const [row] = await database.run<{ added: number; other: string | null }>(PLAN, [
         campaign,
-        column(({ key }) => key),
-        column(({ taskId }) => taskId),
-        column(({ slot }) => slot),
-        column(({ domain }) => domain),
-        column(({ template }) => template),
-        column(({ seed }) => seed),
-        column(({ step }) => step ?? null),
-        column(({ round }) => round ?? null),
-        column(({ group }) => group ?? null),
-        column(({ member }) => member ?? null),
+        ...plannedColumns(attempts),
       ]);
       if (row?.other) {
         throw new Fault(
@@ -124,20 +114,10 @@ export function attemptWrites(
 
     async reuseAttempts(campaign, attempts) {
       if (attempts.length === 0) return 0;
-      const column = <T>(of: (attempt: ReusedAttempt) => T): T[] => attempts.map(of);
       const [row] = await database.run<{ added: number }>(REUSE, [
         campaign,
-        column(({ key }) => key),
-        column(({ taskId }) => taskId),
-        column(({ slot }) => slot),
-        column(({ domain }) => domain),
-        column(({ template }) => template),
-        column(({ seed }) => seed),
-        column(({ step }) => step),
-        column(({ round }) => round),
-        column(({ group }) => group),
-        column(({ member }) => member),
-        column(({ from }) => from),
+        ...plannedColumns(attempts),
+        attempts.map(({ from }) => from),
       ]);
       return row?.added ?? 0;
     },
@@ -173,4 +153,21 @@ function plannedOf(row: PlannedColumns): PlannedAttempt {
     ...(group === null ? {} : { group }),
     ...(member === null ? {} : { member }),
   };
+}
+
+/** The rows by column, as `unnest` takes them: key, task, slot, domain, template, seed, step, round, group, member. */
+function plannedColumns(attempts: readonly PlannedAttempt[]): (string | number | null)[][] {
+  const column = <T>(of: (attempt: PlannedAttempt) => T): T[] => attempts.map(of);
+  return [
+    column(({ key }) => key),
+    column(({ taskId }) => taskId),
+    column(({ slot }) => slot),
+    column(({ domain }) => domain),
+    column(({ template }) => template),
+    column(({ seed }) => seed),
+    column(({ step }) => step ?? null),
+    column(({ round }) => round ?? null),
+    column(({ group }) => group ?? null),
+    column(({ member }) => member ?? null),
+  ];
 }

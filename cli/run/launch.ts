@@ -4,7 +4,7 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { CampaignConfig } from '../../core/campaign.js';
-import { fingerprint } from '../../core/fingerprint.js';
+import { campaignClaim } from '../../core/claim.js';
 import type { CampaignKind } from '../../core/keys.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { startableId } from '../../core/stage-configs.js';
@@ -35,15 +35,7 @@ export async function launch(
 ): Promise<Launched> {
   const ledger = await context.ledger();
   const id = startableId(name, config);
-  const { status, row } = await ledger.claimCampaign({
-    id,
-    kind: config.kind,
-    config,
-    fingerprint: fingerprint(config),
-    suite: config.suite,
-    suiteDigest: config.suiteDigest,
-    parent: null,
-  });
+  const { status, row } = await ledger.claimCampaign(campaignClaim(id, config, null));
   if (status === 'known' && row.state === 'done' && isComplete(row)) return { id, how: 'finished', row };
   const ended = hasEnded(row);
   // Before it starts, so that nobody who watches takes the last end for this one's.
