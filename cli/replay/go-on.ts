@@ -2,14 +2,16 @@
  * `replay step` of a step that has not ended: every clean episode is kept, only what is missing runs (same keys, next
  * try), then the update follows. The run's own workflow does it: it is unpaused, or started again when it is gone.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
-import { Fault, UsageError } from '../../core/faults.js';
+import { UsageError } from '../../core/faults.js';
 import type { AttemptRow, CampaignRow, Ledger, LedgerReads, StepRow } from '../../core/ledger.js';
 import { LANES } from '../../temporal.config.js';
 import type { StackContext } from '../context.js';
 import { say } from '../output.js';
 import { hasEnded, startWorkflow } from '../run/launch.js';
+import { patiently } from '../run/patiently.js';
 import { progressLine } from '../run/progress.js';
 import { snapshot } from '../run/snapshot.js';
 
@@ -97,16 +99,6 @@ async function lookAt(ledger: Ledger, run: string, step: number) {
   const row = (await ledger.steps(run)).find((candidate) => candidate.step === step);
   const campaign = await ledger.campaign(run);
   return row && campaign ? { row, campaign } : undefined;
-}
-
-/** The database may be starting again: its silence is not the step's end. */
-async function patiently<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof Fault && error.kind === 'ledger' && error.retry) return undefined;
-    throw error;
-  }
 }
 
 function causeIn({ result }: CampaignRow): string | null {

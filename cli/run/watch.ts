@@ -1,12 +1,13 @@
 /** Watching a campaign until it ends, is paused, or the person has seen enough. Watching changes nothing. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { logUpdateStderr } from 'log-update';
 import pc from 'picocolors';
-import { Fault } from '../../core/faults.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { readState } from '../../infra/stack/info.js';
 import type { StackContext } from '../context.js';
 import { say } from '../output.js';
+import { patiently } from './patiently.js';
 import { progressLine } from './progress.js';
 import { snapshot } from './snapshot.js';
 import { type Trouble, troublesOf, troubleText } from './troubles.js';
@@ -61,16 +62,6 @@ export async function watch(
     return undefined;
   } finally {
     painter?.done();
-  }
-}
-
-/** The database may be starting again: its silence is not the run's end. */
-async function patiently<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof Fault && error.kind === 'ledger' && error.retry) return undefined;
-    throw error;
   }
 }
 
