@@ -1,6 +1,7 @@
 /** Campaigns from above: counts, speed, tokens and faults. A pipeline stands for all campaigns that it started. */
 import type { FaultKind } from '../../core/faults.js';
 import type { CampaignSummary, LedgerReads, Progress } from '../../core/ledger.js';
+import { NO_USAGE } from '../../core/metrics/usage.js';
 import type { Usage } from '../../core/outcome.js';
 import type { Database } from './database.js';
 import { DEFAULT_LIMIT } from './reads.js';
@@ -73,15 +74,6 @@ interface FaultColumns {
 
 type SandboxState = 'intended' | 'created' | 'released' | 'reaped';
 
-const NONE: Usage = {
-  policyPromptTokens: 0,
-  policySampledTokens: 0,
-  policyCalls: 0,
-  otherPromptTokens: 0,
-  otherSampledTokens: 0,
-  otherCalls: 0,
-};
-
 export function overviewReads(
   database: Database,
 ): Pick<LedgerReads, 'campaigns' | 'progress' | 'usage' | 'faultCounts' | 'sandboxCounts'> {
@@ -146,7 +138,7 @@ function summaryOf(row: SummaryColumns): CampaignSummary {
 }
 
 function usagePart(row: UsageColumns | undefined): Usage {
-  if (!row) return NONE;
+  if (!row) return NO_USAGE;
   const { clean: _clean, tries: _tries, ...usage } = row;
   return usage;
 }
