@@ -2,7 +2,7 @@
 import Table from 'cli-table3';
 import { type Command, Option } from 'commander';
 import { FAULT_KINDS, type FaultKind } from '../core/faults.js';
-import type { AttemptFilter, FoundAttempt } from '../core/ledger.js';
+import type { AttemptFilter, FoundAttempt } from '../core/ledger-reads.js';
 import { TERMINATIONS, type Termination } from '../core/outcome.js';
 import { withStack } from './context.js';
 import { print, printJson, say } from './output.js';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { Trajectory } from '../activities/episode/trajectory.js';
-import type { AttemptDetail } from '../core/ledger.js';
+import type { AttemptDetail } from '../core/ledger-reads.js';
 import type { Message } from '../core/message.js';
 import { withStack } from './context.js';
 import { print, printJson } from './output.js';

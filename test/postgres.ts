@@ -8,7 +8,8 @@ import getPort from 'get-port';
 import pg from 'pg';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger, type PgLedgerOptions } from '../activities/ledger/postgres.js';
-import type { Ledger, LedgerReads } from '../core/ledger.js';
+import type { Ledger } from '../core/ledger.js';
+import type { LedgerReads } from '../core/ledger-reads.js';
 import { migrate } from '../infra/migrate.js';
 import { type RunningPostgres, startPostgres } from '../infra/stack/postgres.js';
 

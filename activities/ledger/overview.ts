@@ -1,6 +1,6 @@
 /** Campaigns from above: counts, speed, tokens and faults. A pipeline stands for all campaigns that it started. */
 import type { FaultKind } from '../../core/faults.js';
-import type { CampaignSummary, LedgerReads, Progress } from '../../core/ledger.js';
+import type { CampaignSummary, LedgerReads, Progress } from '../../core/ledger-reads.js';
 import { NO_USAGE } from '../../core/metrics/usage.js';
 import type { Usage } from '../../core/outcome.js';
 import type { Database } from './database.js';

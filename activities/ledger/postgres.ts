@@ -1,6 +1,7 @@
 /** The ledger in PostgreSQL. The schema is `infra/migrations`; run `migrate` before the first call. */
 import type pg from 'pg';
-import type { Ledger, LedgerReads } from '../../core/ledger.js';
+import type { Ledger } from '../../core/ledger.js';
+import type { LedgerReads } from '../../core/ledger-reads.js';
 import { attemptWrites } from './attempts.js';
 import { campaignWrites } from './campaigns.js';
 import { checkpointWrites } from './checkpoints.js';

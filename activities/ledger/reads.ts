@@ -1,7 +1,7 @@
 /** Reads of attempts and tries for the command line and reports. A pipeline stands for all campaigns that it started. */
 
 import type { FaultKind } from '../../core/faults.js';
-import type { AttemptDetail, FoundAttempt, LedgerReads, TryRow, TryState } from '../../core/ledger.js';
+import type { AttemptDetail, FoundAttempt, LedgerReads, TryRow, TryState } from '../../core/ledger-reads.js';
 import type { Termination, Verdict } from '../../core/outcome.js';
 import { attemptOf, CLEAN_COLUMNS, type CleanColumns } from './attempt-row.js';
 import type { Database } from './database.js';

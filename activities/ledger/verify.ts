@@ -11,7 +11,8 @@ import {
   type Violation,
   violations,
 } from '../../core/invariants.js';
-import type { GroupRow, Ledger, LedgerReads } from '../../core/ledger.js';
+import type { GroupRow, Ledger } from '../../core/ledger.js';
+import type { LedgerReads } from '../../core/ledger-reads.js';
 import { corruptArtifacts } from './verify-artifacts.js';
 
 export interface VerifyOptions {

@@ -6,7 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { UsageError } from '../../core/faults.js';
-import type { AttemptRow, CampaignRow, Ledger, LedgerReads, StepRow } from '../../core/ledger.js';
+import type { AttemptRow, CampaignRow, Ledger, StepRow } from '../../core/ledger.js';
+import type { LedgerReads } from '../../core/ledger-reads.js';
 import { LANES } from '../../temporal.config.js';
 import type { StackContext } from '../context.js';
 import { say } from '../output.js';

@@ -1,6 +1,7 @@
 /** Finding a campaign by what a person types. */
 import { UsageError } from '../../core/faults.js';
-import type { AttemptDetail, CampaignRow, Ledger, LedgerReads, StepRow } from '../../core/ledger.js';
+import type { CampaignRow, Ledger, StepRow } from '../../core/ledger.js';
+import type { AttemptDetail, LedgerReads } from '../../core/ledger-reads.js';
 import { nearestFew } from '../../core/nearest.js';
 
 /** By id, or by a name that only one campaign has. Throws `UsageError` that names the nearest, or all that match. */

@@ -1,7 +1,8 @@
 /** A model that a campaign names, looked for before the campaign is claimed. */
 import type { CampaignConfig, ModelRef } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
-import type { Ledger, LedgerReads } from '../../core/ledger.js';
+import type { Ledger } from '../../core/ledger.js';
+import type { LedgerReads } from '../../core/ledger-reads.js';
 import { resolveCampaign } from './find.js';
 
 /** Throws `UsageError` for a run that the ledger does not know, or a step that it has no checkpoint of. */

@@ -1,12 +1,6 @@
 /** Where a campaign stands, read from the ledger alone: it answers whatever else is down. */
-import type {
-  CampaignRow,
-  CampaignSummary,
-  Counts,
-  Ledger,
-  LedgerReads,
-  StepRow,
-} from '../../core/ledger.js';
+import type { CampaignRow, Counts, Ledger, StepRow } from '../../core/ledger.js';
+import type { CampaignSummary, LedgerReads } from '../../core/ledger-reads.js';
 import { stepsInAll } from '../../core/stage-configs.js';
 
 export interface CampaignSnapshot {

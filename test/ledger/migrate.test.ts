@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FAULT_KINDS } from '../../core/faults.js';
-import { TRY_STATES } from '../../core/ledger.js';
+import { TRY_STATES } from '../../core/ledger-reads.js';
 import { TERMINATIONS } from '../../core/outcome.js';
 import { migrate } from '../../infra/migrate.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';

@@ -1,7 +1,8 @@
 /** What a report is collected from, and one campaign as its collectors read it. */
 import type { ArtifactStore } from '../../../core/artifacts.js';
 import type { CampaignConfig } from '../../../core/campaign.js';
-import type { AttemptRow, CampaignRow, Counts, Ledger, LedgerReads } from '../../../core/ledger.js';
+import type { AttemptRow, CampaignRow, Counts, Ledger } from '../../../core/ledger.js';
+import type { LedgerReads } from '../../../core/ledger-reads.js';
 import type { PriceTable } from '../../../core/prices.js';
 import type { CoverageReport } from '../../../core/report-data.js';
 
