@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { Trajectory } from '../activities/episode/trajectory.js';
-import type { AttemptDetail } from '../core/ledger-reads.js';
+import type { AttemptDetail, TryRow } from '../core/ledger-reads.js';
 import type { Message } from '../core/message.js';
 import { withStack } from './context.js';
 import { print, printJson } from './output.js';
@@ -48,15 +48,19 @@ function headText(attempt: AttemptDetail): string[] {
   lines.push(`seed         ${seed}`);
   if (usage) lines.push(`tokens       ${usage.policySampledTokens} sampled in ${usage.policyCalls} turns`);
   for (const row of attempt.history) {
-    const fault = row.fault
-      ? `: ${row.fault.kind}${row.fault.code ? ` ${row.fault.code}` : ''}, ${row.fault.message}`
-      : '';
     lines.push(
-      `try ${row.tryNumber}.${row.activityAttempt}      ${row.state}${fault}  ${pc.dim(row.worker)}`,
+      `try ${row.tryNumber}.${row.activityAttempt}      ${tryText(row)}  ${pc.dim(row.worker)}`,
       ...(row.reusedFrom ? [`reused       ${row.reusedFrom}`] : []),
     );
   }
   return lines;
+}
+
+/** A stop is recorded as a fault of its own kind; who reads is told what it was. */
+function tryText({ state, fault }: TryRow): string {
+  if (!fault) return state;
+  if (fault.kind === 'cancelled') return 'stopped: the campaign was stopped while it was in flight';
+  return `${state}: ${fault.kind}${fault.code ? ` ${fault.code}` : ''}, ${fault.message}`;
 }
 
 function trajectoryText({ messages, verdict, effects, expected }: Trajectory): string[] {

@@ -59,7 +59,10 @@ export interface AttemptDetail extends AttemptRow {
 }
 
 export interface FoundAttempt extends AttemptRow {
-  /** Of the newest try that met a system error, also when a later one was clean. */
+  /**
+   * Of the newest try that met a system error, also when a later one was clean. A try that a stop ended counts only
+   * where `cancelled` was asked for.
+   */
   readonly fault: FaultKind | null;
   readonly faultCode: string | null;
   readonly running: boolean;
@@ -71,7 +74,7 @@ export interface AttemptFilter {
   readonly campaign?: string;
   readonly taskId?: string;
   readonly step?: number;
-  /** `system_error`: at least one try met one, whatever came after. */
+  /** `system_error`: at least one try met one, whatever came after; a stop is none. */
   readonly outcome?: 'passed' | 'failed' | 'system_error' | 'pending' | 'exhausted' | 'running';
   readonly termination?: Termination;
   readonly fault?: FaultKind;
@@ -89,7 +92,7 @@ export interface CampaignFilter {
 }
 
 export interface CampaignSummary extends Omit<CampaignRow, 'config' | 'result'> {
-  readonly counts: Omit<Counts, 'faults'>;
+  readonly counts: Omit<Counts, 'faults' | 'stopped'>;
 }
 
 export interface Progress {
@@ -106,13 +109,13 @@ export interface Progress {
 export interface UsageTotals {
   /** What the results that count have used; what was reused from another attempt was paid there. */
   readonly clean: Usage;
-  /** What tries have used whose result does not count: system errors and superseded ones. Paid all the same. */
+  /** What tries have used whose result does not count: system errors, stopped and superseded ones. Paid all the same. */
   readonly wasted: Usage;
   readonly cleanTries: number;
   readonly wastedTries: number;
 }
 
-/** System-error tries of one task, by where they fell. */
+/** System-error tries of one task, by where they fell; those that a stop ended are left out. */
 export interface FaultCount {
   readonly taskId: string;
   readonly kind: FaultKind;

@@ -176,6 +176,8 @@ export interface AttemptRow {
   readonly wallMs: number | null;
   /** Tries that were begun, those of lost workers included and superseded ones left out. */
   readonly tries: number;
+  /** Those of them that a stop of the campaign ended; absent: none. No fault of anything. */
+  readonly stopped?: number;
   readonly step: number | null;
   readonly round: number | null;
   readonly group: number | null;
@@ -189,8 +191,10 @@ export interface Counts {
   readonly passed: number;
   readonly pending: number;
   readonly exhausted: number;
-  /** System-error tries by kind. */
+  /** System-error tries by kind; those that a stop ended are none of them. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** Tries that were in flight when the campaign was stopped; absent: none. */
+  readonly stopped?: number;
 }
 
 /** Writes that campaigns and episodes need. All throw `Fault('ledger')` when the database does not answer. */

@@ -53,6 +53,8 @@ export interface CoverageReport {
   readonly exhausted: number;
   /** Tries lost to system errors, by kind. None of them is scored. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** Tries that were in flight when the campaign was stopped; no system errors. Absent: none. */
+  readonly stopped?: number;
   /** planned = clean; scores are shown only then. */
   readonly complete: boolean;
   /** True when exhausted attempts were scored 0 on request; said wherever a score is shown. */

@@ -20,7 +20,7 @@ export function samplingMetrics(
     refillRounds: Math.max(0, ...groups.map(({ round }) => round)),
     groupsStarted: groups.length,
     informativeGroups: groups.filter(({ state }) => state === 'informative').length,
-    systemErrors: rows.reduce((sum, row) => sum + row.tries - (row.state === 'clean' ? 1 : 0), 0),
+    systemErrors: rows.reduce((sum, row) => sum + triesLost(row), 0),
     episodes: clean.length,
     responseTokens: mean(clean.map((row) => row.usage?.policySampledTokens ?? 0)),
     truncatedShare: mean(clean.map((row) => ((row.truncatedTurns ?? 0) > 0 ? 1 : 0))),
@@ -35,6 +35,11 @@ export function stageMetrics(seconds: StageSeconds): StepMetrics {
     secondsVerify: seconds.verify,
     secondsCheckpoint: seconds.checkpoint,
   };
+}
+
+/** What a person stopped was not lost to anything. */
+function triesLost({ tries, stopped = 0, state }: AttemptRow): number {
+  return tries - stopped - (state === 'clean' ? 1 : 0);
 }
 
 function mean(values: readonly number[]): number | null {

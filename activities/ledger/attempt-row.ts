@@ -7,7 +7,9 @@ import { type UsageColumns, usageColumns, usageOf } from './values.js';
 export const CLEAN_COLUMNS = `a.key, a.campaign, a.task_id, a.slot, a.domain, a.template, a.state, a.passed, a.reward,
   a.step, a.round, a.group_index, a.member, t.termination, t.trajectory, t.weight_version, t.wall_ms,
   t.truncated_turns, ${usageColumns('t')},
-  (SELECT count(*) FROM tries n WHERE n.attempt_id = a.id AND n.state <> 'superseded')::int AS tries`;
+  (SELECT count(*) FROM tries n WHERE n.attempt_id = a.id AND n.state <> 'superseded')::int AS tries,
+  (SELECT count(*) FROM tries n WHERE n.attempt_id = a.id AND n.fault_kind = 'cancelled'
+    AND n.state = 'system_error')::int AS stopped`;
 
 export interface CleanColumns extends UsageColumns {
   readonly key: string;
@@ -29,6 +31,7 @@ export interface CleanColumns extends UsageColumns {
   readonly wall_ms: number | null;
   readonly truncated_turns: number | null;
   readonly tries: number;
+  readonly stopped: number;
 }
 
 export function attemptOf(row: CleanColumns): AttemptRow {
@@ -48,6 +51,7 @@ export function attemptOf(row: CleanColumns): AttemptRow {
     usage: usageOf(row),
     wallMs: row.wall_ms,
     tries: row.tries,
+    ...(row.stopped > 0 ? { stopped: row.stopped } : {}),
     step: row.step,
     round: row.round,
     group: row.group_index,

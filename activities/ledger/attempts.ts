@@ -134,7 +134,9 @@ export function attemptWrites(
     async counts(campaign) {
       const [row] = await database.run<Counts & Record<string, unknown>>(COUNTS, [campaign]);
       if (!row) throw new Fault('ledger', `counts: no answer for ${campaign}`);
-      return row;
+      // A try that a person stopped is recorded like a fault, and is none.
+      const { cancelled: stopped, ...faults } = row.faults;
+      return { ...row, faults, ...(stopped === undefined ? {} : { stopped }) };
     },
   };
 }

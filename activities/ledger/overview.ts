@@ -49,7 +49,7 @@ const FAULTS = {
   text: `SELECT a.task_id AS "taskId", t.fault_kind AS kind, t.fault_code AS code,
       coalesce(t.during_tool_call, false) AS "duringToolCall", count(*)::int AS tries
     FROM tries t JOIN attempts a ON a.id = t.attempt_id
-    WHERE t.state = 'system_error' AND (${OF_CAMPAIGN})
+    WHERE t.state = 'system_error' AND t.fault_kind <> 'cancelled' AND (${OF_CAMPAIGN})
     GROUP BY 1, 2, 3, 4 ORDER BY tries DESC, 1, 2, 3, 4`,
 };
 const SANDBOXES = {

@@ -18,7 +18,8 @@ const FIND = {
     FROM attempts a
     LEFT JOIN tries t ON t.id = a.clean_try
     LEFT JOIN LATERAL (SELECT f.fault_kind, f.fault_code FROM tries f
-      WHERE f.attempt_id = a.id AND f.state = 'system_error' ORDER BY f.id DESC LIMIT 1) e ON true
+      WHERE f.attempt_id = a.id AND f.state = 'system_error'
+        AND (f.fault_kind <> 'cancelled' OR $6 = 'cancelled') ORDER BY f.id DESC LIMIT 1) e ON true
     WHERE ($1::text IS NULL OR a.campaign = $1 OR a.campaign IN (SELECT id FROM campaigns WHERE parent = $1))
       AND ($2::text IS NULL OR a.task_id = $2)
       AND ($3::int IS NULL OR a.step = $3)

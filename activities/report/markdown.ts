@@ -148,7 +148,7 @@ function coverage(data: ReportData): string | null {
       count(each.clean),
       count(each.exhausted),
       count(each.pending),
-      faults(each.faults),
+      faults(each.faults) + (each.stopped ? `; stopped ${count(each.stopped)}` : ''),
     ]),
   );
 }

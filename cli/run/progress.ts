@@ -20,6 +20,7 @@ export function progressLine(campaign: CampaignSnapshot): string {
   }
   const faults = faultText(counts.faults);
   if (faults) parts.push(pc.yellow(faults));
+  if (state === 'stopped' && counts.stopped) parts.push(stoppedText(counts.stopped));
   if (counts.exhausted > 0) parts.push(pc.red(`${counts.exhausted} exhausted`));
   if (campaign.cause) parts.push(pc.red(campaign.cause));
   return parts.join('  ');
@@ -55,6 +56,11 @@ export function faultText(faults: Readonly<Partial<Record<FaultKind, number>>>):
   const kinds = Object.entries(faults).filter(([, count]) => count > 0);
   if (kinds.length === 0) return '';
   return `system errors: ${kinds.map(([kind, count]) => `${count} ${kind}`).join(', ')}`;
+}
+
+/** What was in flight when somebody stopped the campaign. */
+function stoppedText(tries: number): string {
+  return `${tries} ${tries === 1 ? 'try' : 'tries'} stopped in flight`;
 }
 
 export function durationText(seconds: number): string {

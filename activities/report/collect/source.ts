@@ -50,7 +50,7 @@ export function coverageOf(
   missing: readonly string[],
   exhaustedAsFailed = false,
 ): CoverageReport {
-  const { clean, passed, exhausted, faults } = counts;
+  const { clean, passed, exhausted, faults, stopped } = counts;
   const planned = Math.max(expected, counts.planned);
   return {
     planned,
@@ -59,6 +59,7 @@ export function coverageOf(
     exhausted,
     pending: planned - clean - exhausted,
     faults,
+    ...(stopped === undefined ? {} : { stopped }),
     complete: planned === clean + (exhaustedAsFailed ? exhausted : 0),
     exhaustedAsFailed,
     missing: missing.slice(0, 20),

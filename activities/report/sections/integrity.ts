@@ -55,6 +55,15 @@ function faultsTable(stages: readonly Stage[]): Part {
   );
 }
 
+/** Apart from system errors: a person ended them, and they run again when the campaign goes on. */
+function stopped(stages: readonly Stage[]): Part {
+  const found = stages.filter(({ coverage }) => (coverage.stopped ?? 0) > 0);
+  if (found.length === 0) return null;
+  const sum = found.reduce((all, { coverage }) => all + (coverage.stopped ?? 0), 0);
+  const where = found.map(({ name, coverage }) => `${name} ${count(coverage.stopped ?? 0)}`).join(', ');
+  return html`<p class="quiet">${plural(sum, 'try was', 'tries were')} in flight when the campaign was stopped (${where}); stopped tries are no system errors.</p>`;
+}
+
 const MOST_FAULTS = 30;
 
 function faultsByTask({ integrity: { faults } }: ReportData): Part {
@@ -122,6 +131,6 @@ export function integritySection(data: ReportData): Html {
     'integrity',
     'Coverage and integrity',
     'planned = clean + exhausted + pending. A try that met a system error is tried again and never scored; scores are shown only when every planned attempt is clean.',
-    html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${wasted(data)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${faultsByTask(data)}${endings(data)}`,
+    html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${stopped(stages)}${wasted(data)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${faultsByTask(data)}${endings(data)}`,
   );
 }
