@@ -77,7 +77,7 @@ export async function compareResults(
 
 async function summarise(files: readonly string[], flags: ResultsFlags): Promise<ResultsSummary> {
   const { uids } = await readIdList(flags.tests);
-  const results = await readResultFiles(files);
+  const { results } = await readResultFiles(files);
   const summary = results.summary({
     taskIds: [...uids],
     repeat: flags.repeat,

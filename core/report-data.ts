@@ -10,7 +10,9 @@ import type { FaultKind } from './faults.js';
 import type { CampaignKind } from './keys.js';
 import type { CampaignState } from './ledger.js';
 import type { Message } from './message.js';
+import type { EpisodeTime, ToolUse } from './metrics/conduct.js';
 import type { Termination, Usage, Verdict } from './outcome.js';
+import type { ImportedFile } from './results/imported.js';
 import type { Effects } from './suite.js';
 
 /** A value with its 95 % interval. `low` and `high` are null where no interval is defined (e.g. a single task). */
@@ -116,10 +118,19 @@ export interface EvaluationReport {
   /** Null until coverage is complete. The first line is `all`. */
   readonly scores: readonly ScoreLine[] | null;
   readonly tasks: readonly TaskScore[];
-  readonly terminations: Readonly<Partial<Record<Termination, number>>>;
+  /** By reason; an imported evaluation may have reasons of its own words. */
+  readonly terminations: Readonly<Partial<Record<string, number>>>;
   readonly usage: Usage;
   readonly cost: CostReport | null;
+  /** The price that `cost` was made with, where evaluations have prices of their own. */
+  readonly price?: PriceReport | null;
   readonly wallSeconds: number | null;
+  /** Absent or null: calls were not recorded. */
+  readonly tools?: ToolUse | null;
+  /** Absent or null: times were not recorded. */
+  readonly time?: EpisodeTime | null;
+  /** The files that its rows came from; absent or null for an evaluation that ran here. Said wherever it is shown. */
+  readonly imported?: readonly ImportedFile[] | null;
 }
 
 /** Two evaluations of the same tasks, paired by task; differences are after minus before. */
@@ -134,6 +145,15 @@ export interface PairedReport {
   readonly improved: number;
   readonly worsened: number;
   readonly unchanged: number;
+  /** Each domain by itself, by name; absent where nobody asked. */
+  readonly domains?: readonly DomainDifference[];
+}
+
+export interface DomainDifference {
+  readonly domain: string;
+  readonly tasks: number;
+  readonly passAt1: Estimate;
+  readonly observedK: Estimate;
 }
 
 export interface BandReport {

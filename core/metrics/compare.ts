@@ -1,18 +1,11 @@
 /** Two evaluations of the same tasks, paired by task. Differences are after minus before. */
 import { UsageError } from '../faults.js';
-import type { Estimate, PairedReport } from '../report-data.js';
+import type { DomainDifference, PairedReport } from '../report-data.js';
 import { pairedMean } from '../stats/intervals.js';
 import { isDependable, type TaskCounts } from './tasks.js';
 
 export interface Comparison extends PairedReport {
-  readonly domains: readonly DomainComparison[];
-}
-
-export interface DomainComparison {
-  readonly domain: string;
-  readonly tasks: number;
-  readonly passAt1: Estimate;
-  readonly observedK: Estimate;
+  readonly domains: readonly DomainDifference[];
 }
 
 interface Pair {

@@ -1,10 +1,11 @@
 /** All rows of one evaluation that ran elsewhere: coverage first, then scores. Keeps one small record a row. */
 import { UsageError } from '../faults.js';
+import { type EpisodeTime, episodeTime, type ToolUse, toolUse } from '../metrics/conduct.js';
 import { type Coverage, checkCoverage, type KeyedRow } from '../metrics/coverage.js';
 import { type Score, scoreTable } from '../metrics/scores.js';
 import { countTasks, type ScoredAttempt, type TaskCounts } from '../metrics/tasks.js';
 import type { TerminationCounts } from '../metrics/usage.js';
-import type { ResultRow } from './rows.js';
+import type { ResultRow, RowTokens } from './rows.js';
 
 export interface ResultsPlan {
   /** Expected tasks, each once. */
@@ -13,7 +14,18 @@ export interface ResultsPlan {
   readonly repeat: number;
   readonly allowIncomplete: boolean;
   readonly systemErrorsAsFailed: boolean;
+  /** Short name of a scenario; the scenario's own where absent. */
+  readonly domainOf?: (scenario: string) => string;
 }
+
+/** Where a row stands, so that its conversation can be read when it is wanted. */
+export interface RowPlace {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+export type PlacedRow = ResultRow & RowPlace;
 
 export interface ResultsSummary {
   readonly rows: number;
@@ -25,19 +37,31 @@ export interface ResultsSummary {
   /** Reasons why conversations ended, in the rows' own words. */
   readonly endings: Readonly<Record<string, TerminationCounts>>;
   /** Null unless every expected row that is there has token counts. */
-  readonly tokens: { readonly prompt: number; readonly sampled: number } | null;
+  readonly tokens: RowTokens | null;
+  /** Expected rows without token counts: with one of them there is no sum. */
+  readonly rowsWithoutTokens: number;
+  readonly tools: ToolUse | null;
+  readonly time: EpisodeTime | null;
+  /** Expected rows, each key once. */
+  readonly placed: readonly PlacedRow[];
 }
 
 export class ResultSet {
-  readonly #rows: ResultRow[] = [];
+  readonly #rows: PlacedRow[] = [];
 
-  add(row: ResultRow): void {
+  add(row: PlacedRow): void {
     this.#rows.push(row);
   }
 
   /** Throws `UsageError` for a plan without tasks or repetitions. */
   summary(plan: ResultsPlan): ResultsSummary {
-    const { taskIds, repeat, allowIncomplete, systemErrorsAsFailed } = plan;
+    const {
+      taskIds,
+      repeat,
+      allowIncomplete,
+      systemErrorsAsFailed,
+      domainOf = (scenario) => scenario,
+    } = plan;
     if (!Number.isSafeInteger(repeat) || repeat < 1) {
       throw new UsageError('--repeat', 'an integer from 1', String(repeat));
     }
@@ -53,7 +77,7 @@ export class ResultSet {
     const duplicate = new Set(coverage.duplicate);
     const wanted = new Set(expected.filter((key) => !duplicate.has(key)));
     const rows = this.#rows.filter((row) => wanted.has(resultKey(row)));
-    const tasks = countTasks(rows.filter(scorable).map(scored));
+    const tasks = countTasks(rows.filter(scorable).map((row) => scored(row, domainOf(row.domain))));
     const shown = (coverage.complete || allowIncomplete) && tasks.length > 0;
     return {
       rows: this.#rows.length,
@@ -63,6 +87,10 @@ export class ResultSet {
       tasks,
       endings: countEndings(rows),
       tokens: sumTokens(rows),
+      rowsWithoutTokens: rows.filter(({ tokens }) => tokens === null).length,
+      tools: toolUse(rows),
+      time: episodeTime(rows),
+      placed: rows,
     };
   }
 }
@@ -72,7 +100,7 @@ export function resultKey({ taskId, repetition }: Pick<ResultRow, 'taskId' | 're
   return `${taskId} · ${repetition}`;
 }
 
-function scored({ taskId, domain, outcome }: ResultRow): ScoredAttempt {
+function scored({ taskId, outcome }: ResultRow, domain: string): ScoredAttempt {
   return { taskId, domain, template: taskId, passed: outcome === 'passed' };
 }
 
@@ -89,10 +117,12 @@ function countEndings(rows: readonly ResultRow[]): Record<string, TerminationCou
 function sumTokens(rows: readonly ResultRow[]): ResultsSummary['tokens'] {
   let prompt = 0;
   let sampled = 0;
+  let calls = 0;
   for (const { tokens } of rows) {
     if (tokens === null) return null;
     prompt += tokens.prompt;
     sampled += tokens.sampled;
+    calls += tokens.calls;
   }
-  return rows.length === 0 ? null : { prompt, sampled };
+  return rows.length === 0 ? null : { prompt, sampled, calls };
 }

@@ -4,11 +4,13 @@
  *   test_result              verdict, or null; `result` says whether the check passed
  *   is_system_error          the episode was lost; `test_result.is_system_error`: the check was
  *   metadata.test_case_file, metadata.test_case_name, metadata.repetition        the key
- *   metadata.scenario, finish_reason, usage                                      told where present
+ *   metadata.scenario, metadata.execution_time, finish_reason, usage, messages   told where present
  */
 import { parseRow, valueAt, wrongField } from '../json-row.js';
+import type { EpisodeConduct } from '../metrics/conduct.js';
+import { readMessages } from './messages.js';
 
-export interface ResultRow {
+export interface ResultRow extends EpisodeConduct {
   /** Base name of the case file, `:`, case name. */
   readonly taskId: string;
   readonly repetition: number;
@@ -17,7 +19,14 @@ export interface ResultRow {
   readonly domain: string;
   readonly ending: string;
   /** Null where the row has no token counts in a form that is known. */
-  readonly tokens: { readonly prompt: number; readonly sampled: number } | null;
+  readonly tokens: RowTokens | null;
+}
+
+export interface RowTokens {
+  readonly prompt: number;
+  readonly sampled: number;
+  /** Calls of the agent's model. */
+  readonly calls: number;
 }
 
 const FIELDS = {
@@ -31,11 +40,17 @@ const FIELDS = {
   scenario: ['metadata', 'scenario'],
   ending: ['finish_reason'],
   usage: ['usage'],
+  seconds: ['metadata', 'execution_time'],
+  messages: ['messages'],
 } as const;
 
 /** Throws `UsageError` with `place()`, field, expected and found. */
 export function readResultRow(line: string, place: () => string): ResultRow {
-  const row = parseRow(line, place);
+  return resultRow(parseRow(line, place), place);
+}
+
+/** The same for a line that is parsed already. */
+export function resultRow(row: object, place: () => string): ResultRow {
   const field = <T>(path: readonly string[], expected: string, holds: (value: unknown) => value is T): T => {
     const value = valueAt(row, path);
     if (holds(value)) return value;
@@ -51,6 +66,7 @@ export function readResultRow(line: string, place: () => string): ResultRow {
   const verdict = valueAt(row, FIELDS.verdict) ?? null;
   const ending = valueAt(row, FIELDS.ending);
   const scenario = valueAt(row, FIELDS.scenario);
+  const talk = readMessages(valueAt(row, FIELDS.messages));
   const passed = lost || verdict === null ? null : field(FIELDS.result, 'true or false', isBoolean);
   return {
     taskId: `${file.split(/[/\\]/).at(-1)}:${name}`,
@@ -59,7 +75,14 @@ export function readResultRow(line: string, place: () => string): ResultRow {
     domain: isText(scenario) ? scenario : 'none',
     ending: isText(ending) ? ending : 'unknown',
     tokens: tokensOf(valueAt(row, FIELDS.usage)),
+    toolCalls: talk?.toolCalls ?? null,
+    toolErrors: talk?.toolErrors ?? null,
+    seconds: secondsOf(valueAt(row, FIELDS.seconds)),
   };
+}
+
+function secondsOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
 /** A list of per-call counts, by the names that OpenAI's two interfaces use. */
@@ -74,7 +97,7 @@ function tokensOf(usage: unknown): ResultRow['tokens'] {
     prompt += input;
     sampled += output;
   }
-  return { prompt, sampled };
+  return { prompt, sampled, calls: usage.length };
 }
 
 function isBoolean(value: unknown): value is boolean {

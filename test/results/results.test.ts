@@ -17,7 +17,7 @@ async function summaryOf(
   plan: { allowIncomplete?: boolean; systemErrorsAsFailed?: boolean } = {},
 ) {
   const { uids } = await readIdList(join(vectors, 'tests.yaml'));
-  const results = await readResultFiles([join(vectors, `${name}.jsonl`)]);
+  const { results } = await readResultFiles([join(vectors, `${name}.jsonl`)]);
   const defaults = { allowIncomplete: false, systemErrorsAsFailed: false };
   return results.summary({ taskIds: [...uids], repeat: 4, ...defaults, ...plan });
 }
@@ -115,6 +115,9 @@ describe('rows', () => {
       domain: 'retail',
       ending: 'unknown',
       tokens: null,
+      toolCalls: null,
+      toolErrors: null,
+      seconds: null,
     });
   });
 
@@ -123,7 +126,7 @@ describe('rows', () => {
       { prompt_tokens: 10, completion_tokens: 2 },
       { prompt_tokens: 14, completion_tokens: 3 },
     ];
-    expect(read({ ...good, usage }).tokens).toEqual({ prompt: 24, sampled: 5 });
+    expect(read({ ...good, usage }).tokens).toEqual({ prompt: 24, sampled: 5, calls: 2 });
     expect(read({ ...good, usage: [{ cost: 1 }] }).tokens).toBeNull();
     expect(read({ ...good, test_result: null }).outcome).toBe('system_error');
   });
