@@ -20,6 +20,15 @@ export interface ServerSpec {
     readonly env: Readonly<Record<string, string>>;
     readonly cwd?: string;
   };
+  /**
+   * `process`, instead of `command` where the driver can: a program that has imported everything and forks a session
+   * of itself on request. It must behave as `command` does.
+   */
+  readonly warm?: {
+    readonly file: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  };
   /** `docker`: an image by digest. */
   readonly image?: string;
   /** How long the server may take until it answers `initialize`. */
@@ -45,7 +54,12 @@ export interface ToolSession {
     server: string,
     tool: string,
     args: JsonObject,
-    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+    options: {
+      readonly signal: AbortSignal;
+      readonly timeoutMs: number;
+      /** The arguments as JSON text, where numbers must arrive as written (`core/exact-json.ts`). */
+      readonly exact?: string;
+    },
   ): Promise<ToolResult>;
 }
 

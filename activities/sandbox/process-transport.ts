@@ -6,11 +6,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type JSONRPCMessage, JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { exactLine } from '../../core/exact-json.js';
+import { JsonLines, MAX_MESSAGE_BYTES } from './json-lines.js';
 import { killNow } from './process-identity.js';
 
-/** One message of a server; a longer one ends the session. */
-const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** What is kept of standard error, for messages. */
 const LAST_WORDS_BYTES = 2_000;
 
@@ -27,8 +27,16 @@ export class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   private child: ChildProcess | undefined;
-  private pending: Buffer[] = [];
-  private pendingBytes = 0;
+  private readonly lines = new JsonLines({
+    message: (message) => this.onmessage?.(message),
+    // It is no reason to lose a session.
+    noise: (error) => this.onerror?.(error),
+    tooLong: () => {
+      if (!this.child?.pid) return;
+      this.words = `a message longer than ${MAX_MESSAGE_BYTES} bytes`;
+      killNow(-this.child.pid);
+    },
+  });
   private words = '';
   private closed = false;
 
@@ -57,7 +65,7 @@ export class ProcessTransport implements Transport {
     child.on('close', () => this.end());
     // A write to a program that has just died: its end is reported by 'close'.
     child.stdin?.on('error', (error) => this.onerror?.(error));
-    child.stdout?.on('data', (chunk: Buffer) => this.read(chunk));
+    child.stdout?.on('data', (chunk: Buffer) => this.lines.read(chunk));
     child.stderr?.on('data', (chunk: Buffer) => {
       this.words = (this.words + chunk.toString('utf8')).slice(-LAST_WORDS_BYTES);
     });
@@ -66,7 +74,7 @@ export class ProcessTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.child?.stdin;
     if (this.closed || !stdin?.writable) throw new Error('the program has ended');
-    if (!stdin.write(`${JSON.stringify(message)}\n`)) {
+    if (!stdin.write(`${exactLine(message)}\n`)) {
       await new Promise<void>((resolve) => {
         stdin.once('drain', resolve);
         stdin.once('close', resolve);
@@ -91,41 +99,5 @@ export class ProcessTransport implements Transport {
     if (this.closed) return;
     this.closed = true;
     this.onclose?.();
-  }
-
-  private read(chunk: Buffer): void {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      this.keep(chunk.subarray(from, at));
-      from = at + 1;
-      const line = Buffer.concat(this.pending).toString('utf8');
-      this.pending = [];
-      this.pendingBytes = 0;
-      if (line.trim() !== '') this.message(line);
-    }
-    this.keep(chunk.subarray(from));
-  }
-
-  private keep(part: Buffer): void {
-    if (part.length === 0) return;
-    this.pendingBytes += part.length;
-    if (this.pendingBytes <= MAX_MESSAGE_BYTES) {
-      this.pending.push(part);
-    } else if (this.child?.pid) {
-      this.words = `a message longer than ${MAX_MESSAGE_BYTES} bytes`;
-      killNow(-this.child.pid);
-    }
-  }
-
-  private message(line: string): void {
-    let parsed: JSONRPCMessage;
-    try {
-      parsed = JSONRPCMessageSchema.parse(JSON.parse(line));
-    } catch (error) {
-      // Programs print to standard output what belongs on standard error; it is no reason to lose a session.
-      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
-      return;
-    }
-    this.onmessage?.(parsed);
   }
 }

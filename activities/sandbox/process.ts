@@ -1,6 +1,6 @@
 /**
  * Driver `process`: every server a program in its own process group, with a folder of its own, a bare environment
- * and resource limits. It keeps honest programs apart; programs that mean harm need `docker`.
+ * and resource limits; started anew, or forked from a warm one where the suite offers it. It keeps honest programs apart; programs that mean harm need `docker`.
  *
  * `<home>/sandboxes/<name>/record.json` says which processes belong to a sandbox, so that another worker can end
  * them when this one is killed.
@@ -9,6 +9,8 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/faults.js';
 import type { Sandbox, SandboxDriver, SandboxRequest, ServerSpec } from '../../core/sandbox.js';
+import { ForkedTransport } from './forked-transport.js';
+import { Nurseries, type Nursery, UnfitToFork } from './nursery.js';
 import { killNow, markedProcesses, processStart, SANDBOX_MARK } from './process-identity.js';
 import { ProcessTransport } from './process-transport.js';
 import { McpSession } from './session.js';
@@ -35,9 +37,10 @@ interface Recorded {
 
 /** `home`: state folder of this machine (`STEADFAST_HOME`). */
 export function createProcessDriver(home: string, limits: ProcessLimits = PROCESS_LIMITS): SandboxDriver {
+  const nurseries = new Nurseries();
   return {
     isolation: 'process',
-    create: (request) => create(request, folderOf(home, request.name), limits),
+    create: (request) => create(request, folderOf(home, request.name), limits, nurseries),
     reap: async (name) => {
       const folder = folderOf(home, name);
       const recorded = await readRecord(folder);
@@ -48,9 +51,19 @@ export function createProcessDriver(home: string, limits: ProcessLimits = PROCES
   };
 }
 
-async function create(request: SandboxRequest, folder: string, limits: ProcessLimits): Promise<Sandbox> {
+async function create(
+  request: SandboxRequest,
+  folder: string,
+  limits: ProcessLimits,
+  nurseries: Nurseries,
+): Promise<Sandbox> {
   const session = new McpSession();
-  const transports: ProcessTransport[] = [];
+  const transports: (ProcessTransport | ForkedTransport)[] = [];
+  const connect = async (spec: ServerSpec, transport: ProcessTransport | ForkedTransport) => {
+    transports.push(transport);
+    const link = { transport, lastWords: () => transport.lastWords(), lines: true };
+    await session.connect(spec.name, link, spec.startTimeoutMs, request.signal);
+  };
   const release = async (): Promise<void> => {
     await session.close();
     await Promise.all(transports.map((transport) => transport.close()));
@@ -62,10 +75,13 @@ async function create(request: SandboxRequest, folder: string, limits: ProcessLi
     await writeFile(join(folder, 'record.json'), JSON.stringify({ processes: [] }));
     await Promise.all(
       request.servers.map(async (spec) => {
-        const transport = new ProcessTransport(program(spec, request.name, folder, limits));
-        transports.push(transport);
-        const link = { transport, lastWords: () => transport.lastWords() };
-        await session.connect(spec.name, link, spec.startTimeoutMs, request.signal);
+        const forked = spec.warm && warmSession(spec, request.name, folder, limits, nurseries.of(spec.warm));
+        try {
+          await connect(spec, forked ?? new ProcessTransport(program(spec, request.name, folder, limits)));
+        } catch (error) {
+          if (!(error instanceof Fault && error.cause instanceof UnfitToFork)) throw error;
+          await connect(spec, new ProcessTransport(program(spec, request.name, folder, limits)));
+        }
       }),
     );
     await record(folder, transports);
@@ -108,7 +124,33 @@ function program(spec: ServerSpec, name: string, folder: string, limits: Process
   };
 }
 
-async function record(folder: string, transports: readonly ProcessTransport[]): Promise<void> {
+function warmSession(
+  spec: ServerSpec,
+  name: string,
+  folder: string,
+  limits: ProcessLimits,
+  nursery: Nursery,
+): ForkedTransport {
+  const home = join(folder, 'tmp');
+  return new ForkedTransport(nursery, {
+    name,
+    cwd: spec.command?.cwd ?? home,
+    home,
+    stderr: join(folder, `${spec.name.replaceAll(/[^\w.-]/g, '_')}.stderr`),
+    limits: {
+      core: 0,
+      cpuSeconds: limits.cpuSeconds,
+      fileBytes: limits.fileMebibytes * 2 ** 20,
+      openFiles: limits.openFiles,
+      dataBytes: limits.dataMebibytes * 2 ** 20,
+    },
+  });
+}
+
+async function record(
+  folder: string,
+  transports: readonly { readonly pid: number | undefined }[],
+): Promise<void> {
   const processes: { pid: number; started: string }[] = [];
   for (const { pid } of transports) {
     const started = pid === undefined ? undefined : await processStart(pid);

@@ -14,6 +14,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import { withDeadline } from '../../core/deadline.js';
+import { ExactJson } from '../../core/exact-json.js';
 import { Fault } from '../../core/faults.js';
 import type { JsonObject, ToolSpec } from '../../core/message.js';
 import type { ToolResult, ToolSession } from '../../core/sandbox.js';
@@ -39,6 +40,8 @@ interface Connected {
 export interface ServerLink {
   readonly transport: Transport;
   readonly lastWords?: () => string;
+  /** True: messages are written as lines, `ExactJson` as its text. */
+  readonly lines?: boolean;
 }
 
 export class McpSession implements ToolSession {
@@ -81,13 +84,15 @@ export class McpSession implements ToolSession {
     server: string,
     tool: string,
     args: JsonObject,
-    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly exact?: string },
   ): Promise<ToolResult> {
     const what = `tool call "${tool}" of server "${server}"`;
+    const written = this.servers.get(server)?.link.lines === true && options.exact !== undefined;
+    const sent = written ? new ExactJson(options.exact) : args;
     try {
       const result = await this.request(server, what, options.timeoutMs, options.signal, (client, signal) =>
         client.request(
-          { method: 'tools/call', params: { name: tool, arguments: args } },
+          { method: 'tools/call', params: { name: tool, arguments: sent } },
           CallToolResultSchema,
           {
             signal,

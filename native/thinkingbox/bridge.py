@@ -124,11 +124,17 @@ class Bridge:
 
 
 def _started(spec: dict[str, Any]) -> dict[str, Any]:
-    """How the server is started: Python modules through serve.py, anything else by its own command."""
+    """How the server is started: Python programs through serve.py or warm.py, anything else by its own command."""
     python, *rest = spec["command"]
-    if rest[:1] != ["-m"]:
-        return spec
-    return {**spec, "command": [python, str(Path(__file__).with_name("serve.py")), *rest[1:]]}
+    program = rest[1:] if rest[:1] == ["-m"] else rest
+    if python != sys.executable or len(program) != 1:
+        return {**spec, "warm": None}
+    here = Path(__file__)
+    return {
+        **spec,
+        "command": [python, str(here.with_name("serve.py")), *program],
+        "warm": [python, str(here.with_name("warm.py")), *program],
+    }
 
 
 def answer(bridge: Bridge, request: dict[str, Any]) -> None:

@@ -38,6 +38,8 @@ export type ShownTool = z.infer<typeof shownTool>;
 const caseServer = z.object({
   name: z.string(),
   command: z.array(z.string()).min(1),
+  /** The same program as one that forks its sessions; null for programs that are not Python. */
+  warm: z.array(z.string()).min(1).nullable(),
   env: z.record(z.string(), z.string()),
   cwd: z.string().nullable(),
   /**

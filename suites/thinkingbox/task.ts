@@ -13,6 +13,10 @@ const START_TIMEOUT_MS = 120_000;
 /** A check compares two states; it takes milliseconds. */
 const CHECK_TIMEOUT_MS = 60_000;
 
+/** `forked`: sessions of warm servers, where these can be forked. `stdio`: a program for every session. */
+export const SERVER_STARTS = ['forked', 'stdio'] as const;
+export type ServerStart = (typeof SERVER_STARTS)[number];
+
 export class ThinkingBoxTask implements Task {
   readonly servers: readonly ServerSpec[];
   readonly systemMessages: readonly string[];
@@ -29,13 +33,15 @@ export class ThinkingBoxTask implements Task {
     private readonly loaded: LoadedCase,
     private readonly bridge: Bridge,
     env: Readonly<Record<string, string>>,
+    servers: ServerStart = 'forked',
   ) {
     if (loaded.unsupported.length > 0) {
       throw new UsageError(`case ${ref.id}`, 'a case of supported form', loaded.unsupported.join(', '));
     }
-    this.servers = loaded.servers.map(({ name, command: [file = '', ...args], env: own, cwd }) => ({
+    this.servers = loaded.servers.map(({ name, command, warm, env: own, cwd }) => ({
       name,
-      command: { file, args, env: { ...env, ...own }, ...(cwd === null ? {} : { cwd }) },
+      command: { ...program(command, { ...env, ...own }), ...(cwd === null ? {} : { cwd }) },
+      ...(warm === null || servers === 'stdio' ? {} : { warm: program(warm, { ...env, ...own }) }),
       startTimeoutMs: START_TIMEOUT_MS,
     }));
     this.systemMessages = loaded.systemMessages;
@@ -100,6 +106,10 @@ export class ThinkingBoxTask implements Task {
       judged: reply.judged,
     };
   }
+}
+
+function program([file = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {
+  return { file, args, env };
 }
 
 /** The check raised something other than an assertion: the fault carries Python's traceback as its stack. */

@@ -1,0 +1,51 @@
+/** The framing of MCP over a stream: one JSON-RPC message a line, with a bound on its length. */
+import { type JSONRPCMessage, JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
+
+/** One message of a server; a longer one ends the session. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+
+export interface LineReader {
+  message(message: JSONRPCMessage): void;
+  /** A line that is no message. Programs print to standard output what belongs on standard error. */
+  noise(error: Error): void;
+  /** More than `MAX_MESSAGE_BYTES` without a line's end. */
+  tooLong(): void;
+}
+
+export class JsonLines {
+  private pending: Buffer[] = [];
+  private pendingBytes = 0;
+
+  constructor(private readonly reader: LineReader) {}
+
+  read(chunk: Buffer): void {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      this.keep(chunk.subarray(from, at));
+      from = at + 1;
+      const line = Buffer.concat(this.pending).toString('utf8');
+      this.pending = [];
+      this.pendingBytes = 0;
+      if (line.trim() !== '') this.line(line);
+    }
+    this.keep(chunk.subarray(from));
+  }
+
+  private keep(part: Buffer): void {
+    if (part.length === 0) return;
+    this.pendingBytes += part.length;
+    if (this.pendingBytes <= MAX_MESSAGE_BYTES) this.pending.push(part);
+    else this.reader.tooLong();
+  }
+
+  private line(line: string): void {
+    let parsed: JSONRPCMessage;
+    try {
+      parsed = JSONRPCMessageSchema.parse(JSON.parse(line));
+    } catch (error) {
+      this.reader.noise(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    this.reader.message(parsed);
+  }
+}
