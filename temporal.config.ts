@@ -75,6 +75,13 @@ export const UPDATE_PLAN = {
   normalisation: 'token-mean',
 } as const;
 
+/**
+ * Sampler against trainer on a step's sampled tokens: beyond either number the update is refused and the run pauses.
+ * Above what two engines of the same weights differ by in bfloat16, below what other weights or another prompt give
+ * (docs/sampling.md).
+ */
+export const MISMATCH_BOUND = { meanAbove: 0.1, shareAbove: 0.3 } as const;
+
 /** After each publish the sampler's and the trainer's log-probabilities must agree within this, nats. */
 export const PROBE_BOUND = 1e-3;
 
@@ -84,6 +91,8 @@ export const SHARD_SIZE = 1_000;
 export const PARALLEL_SHARDS = 4;
 /** Episodes of one campaign in flight. Not part of its identity: it changes speed, never results. */
 export const LANES = 48;
+/** More is a slip of the keyboard: a workflow may have 2,000 activities pending, and a shard needs room for its own. */
+export const MAX_LANES = 1_000;
 
 /** Concurrent episodes of one sandbox worker process. */
 export const SANDBOX_WORKER_SLOTS = 48;

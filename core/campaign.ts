@@ -6,7 +6,8 @@
 import type { Sampling } from './policy.js';
 import type { PriceTable } from './prices.js';
 import type { ScriptedSettings } from './scripted.js';
-import type { AdvantageNormalisation, UpdatePlan } from './trainer.js';
+import type { AdvantageNormalisation } from './trainer.js';
+import type { UpdateSettings } from './update-settings.js';
 
 /** Where completions come from. Secrets are named by environment variable only. */
 export type ModelRef =
@@ -81,7 +82,7 @@ export interface TrainConfig extends EpisodesConfig {
   readonly reuse?: { readonly run: string; readonly step: number };
   readonly steps: number;
   readonly shape: StepShape;
-  readonly plan: UpdatePlan;
+  readonly plan: UpdateSettings;
   readonly saveEvery: number;
   /** Which checkpoints stay; the defaults when absent, so that a run's identity does not hang on them. */
   readonly keep?: Retention;

@@ -30,6 +30,8 @@ export interface FaultOptions {
   readonly duringToolCall?: boolean;
   /** Machine-readable detail within the kind: `weights_unavailable`, `stale_base`, `rate_limited` ... */
   readonly code?: string;
+  /** Figures that belong to the code, by name, for whoever records them. */
+  readonly details?: Readonly<Record<string, number>>;
 }
 
 const RETRY_BY_DEFAULT: Readonly<Record<FaultKind, boolean>> = {
@@ -53,6 +55,7 @@ export class Fault extends Error {
   readonly retry: boolean;
   readonly duringToolCall: boolean;
   readonly code: string | undefined;
+  readonly details: Readonly<Record<string, number>>;
 
   constructor(kind: FaultKind, message: string, options: FaultOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -60,6 +63,7 @@ export class Fault extends Error {
     this.retry = options.retry ?? RETRY_BY_DEFAULT[kind];
     this.duringToolCall = options.duringToolCall ?? false;
     this.code = options.code;
+    this.details = options.details ?? {};
   }
 }
 

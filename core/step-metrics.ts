@@ -68,6 +68,16 @@ export const STEP_METRICS = {
     unit: 'share',
     about: 'share of sampled tokens whose importance ratio lies outside [0.9, 1.1]',
   },
+  importanceMean: {
+    label: 'Importance weight',
+    unit: 'number',
+    about: 'mean truncated importance weight of the sampled tokens, where the run uses them',
+  },
+  importanceCapped: {
+    label: 'Importance weights at the cap',
+    unit: 'share',
+    about: 'share of sampled tokens whose importance weight was truncated',
+  },
   loss: { label: 'Loss', unit: 'number', about: 'clipped policy-gradient loss, token mean' },
   groupsStarted: {
     label: 'Groups started',

@@ -9,6 +9,23 @@ import type { Digest } from './artifacts.js';
 
 export type AdvantageNormalisation = 'group-std' | 'none';
 
+/**
+ * Truncated importance weights: the loss of each sampled token is multiplied by min(exp(old - sampler), cap), a constant
+ * in the gradient. `old`: the trainer's log-probability at the start of the update; `sampler`: the recorded one.
+ */
+export interface ImportanceWeights {
+  readonly kind: 'truncated';
+  readonly cap: number;
+}
+
+/** Beyond either number sampler and trainer are taken for different policies, and the update is refused (`off_policy`). */
+export interface MismatchBound {
+  /** Mean of |trainer - sampler| log-probability on sampled tokens, nats. */
+  readonly meanAbove: number;
+  /** Share of sampled tokens whose ratio lies outside [0.9, 1.1]. */
+  readonly shareAbove: number;
+}
+
 /** How one update is computed. Numbers are those of the reference run unless changed. */
 export interface UpdatePlan {
   readonly learningRate: number;
@@ -18,6 +35,10 @@ export interface UpdatePlan {
   readonly maxGradNorm: number;
   /** Denominator of the loss: all sampled tokens of the batch. */
   readonly normalisation: 'token-mean';
+  /** Absent: every token counts alike. Needs a trainer whose capabilities name it (`importance`). */
+  readonly importance?: ImportanceWeights;
+  /** Checked before the optimizer step. Needs a trainer whose capabilities say `mismatchBound`. */
+  readonly mismatch?: MismatchBound;
 }
 
 export interface UpdateReport {
@@ -39,6 +60,9 @@ export interface UpdateReport {
   readonly mismatchMax: number;
   /** Share of sampled tokens whose importance ratio lies outside [0.9, 1.1]. */
   readonly mismatchShare: number;
+  /** With importance weights only: their mean, and the share of tokens at the cap. */
+  readonly importanceMean?: number;
+  readonly importanceCapped?: number;
   readonly tokens: number;
   readonly seconds: number;
 }
@@ -77,7 +101,8 @@ export interface CheckpointManifest {
 /**
  * Codes of `Fault('trainer')`: `not_open` (no session of this run: open and re-apply), `stale_base` (the current
  * weights are not `baseDigest`; nothing changed), `conflict` (the same op with another batch or plan),
- * `bad_checkpoint`, `bad_batch`, `unreachable`.
+ * `bad_checkpoint`, `bad_batch`, `off_policy` (beyond the plan's mismatch bound; nothing changed, the fault's details are
+ * the report's mismatch figures), `unreachable`.
  */
 export interface Trainer {
   capabilities(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;

@@ -10,7 +10,7 @@ export function stepValues(step: StepRow, operations: readonly OperationRow[]): 
   if (!report) return own;
   const { loss, gradNorm, clipFraction, entropy, klToBase, mismatchMean, mismatchMax, mismatchShare } =
     report;
-  const { tokens, skipped } = report;
+  const { tokens, skipped, importanceMean, importanceCapped } = report;
   return {
     ...{
       loss,
@@ -23,6 +23,8 @@ export function stepValues(step: StepRow, operations: readonly OperationRow[]): 
       mismatchShare,
       tokens,
       skipped,
+      ...(importanceMean === undefined ? {} : { importanceMean }),
+      ...(importanceCapped === undefined ? {} : { importanceCapped }),
     },
     ...own,
   };

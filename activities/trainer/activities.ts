@@ -3,13 +3,14 @@ import path from 'node:path';
 import type { Digest } from '../../core/artifacts.js';
 import { Fault } from '../../core/faults.js';
 import { stepId } from '../../core/keys.js';
-import type { UpdateReport } from '../../core/trainer.js';
+import type { UpdatePlan, UpdateReport } from '../../core/trainer.js';
 import { PROBE_BOUND } from '../../temporal.config.js';
 import { Configurations } from '../campaign/deps.js';
 import { sendOrAttach } from './attach.js';
 import { sampledFolder, startFolder } from './checkpoint-paths.js';
 import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
 import { refuseOtherBase } from './one-base.js';
+import { noteOffPolicy, planOf, requirePlan } from './plan.js';
 import { probeSequences } from './probe-sequences.js';
 import { pruneOld } from './retention.js';
 import { withTrainer } from './waiting.js';
@@ -56,6 +57,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
     /** Makes the weights that `step` samples from current and samplable: those after the step before it. */
     readyTrainer: (run: string, step: number) =>
       withTrainer(async (signal): Promise<{ weightVersion: Digest }> => {
+        await requirePlan(trainer, (await configs.ofKind(run, 'train')).plan, signal);
         await bringTo(lineage, run, step - 1, signal);
         return { weightVersion: await publishChecked(run, step - 1, signal) };
       }),
@@ -69,7 +71,9 @@ export function createTrainerActivities(deps: TrainerDeps) {
         const op = `${stepId(run, step)}/update`;
         const known = (await ledger.operations(run)).find((row) => row.op === op);
         if (known?.state === 'done' && known.report) return brief(known.report);
-        const { plan } = await configs.ofKind(run, 'train');
+        const { plan: settings } = await configs.ofKind(run, 'train');
+        // What was intended stays as it was: a newer default is no reason to call it another operation.
+        const plan = known ? (known.plan as UpdatePlan) : await planOf(trainer, settings, signal);
         let state = await trainer.state(signal);
         const applied = state.run === run && state.appliedOps.includes(op);
         if (!applied) state = await bringTo(lineage, run, step - 1, signal);
@@ -86,7 +90,8 @@ export function createTrainerActivities(deps: TrainerDeps) {
         await ledger.operationSent(op);
         const batchPath = artifacts.path(batchDigest);
         const request = { run, op, baseDigest, batchDigest, batchPath, plan };
-        const report = await sendOrAttach(trainer, request, signal).catch((error: unknown) => {
+        const report = await sendOrAttach(trainer, request, signal).catch(async (error: unknown) => {
+          await noteOffPolicy(ledger, { run, step }, error);
           throw asRaced(error);
         });
         await ledger.operationDone(op, report);

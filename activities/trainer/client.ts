@@ -24,6 +24,7 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   'conflict',
   'bad_checkpoint',
   'bad_batch',
+  'off_policy',
   'bad_request',
   'prompt_too_long',
   'not_found',
@@ -50,10 +51,11 @@ export function createTrainerClient({ url }: TrainerClientOptions): Trainer {
           };
     const reply = await answer(`${base}${path}`, request, signal);
     if (reply.ok) return reply.value as Reply;
-    const { code, message } = errorOf(reply.value);
+    const { code, message, details } = errorOf(reply.value);
     throw new Fault('trainer', `${path}: ${message ?? `HTTP ${reply.status}`}`, {
       code: code ?? 'unreachable',
       retry: code === undefined || !FINAL_CODES.has(code),
+      details,
     });
   }
 
@@ -95,14 +97,26 @@ async function answer(
   }
 }
 
-function errorOf(value: unknown): { code?: string; message?: string } {
-  if (typeof value !== 'object' || value === null || !('error' in value)) return {};
+interface Refusal {
+  readonly code?: string;
+  readonly message?: string;
+  readonly details: Readonly<Record<string, number>>;
+}
+
+function errorOf(value: unknown): Refusal {
+  if (typeof value !== 'object' || value === null || !('error' in value)) return { details: {} };
   const { error } = value;
-  if (typeof error !== 'object' || error === null) return {};
+  if (typeof error !== 'object' || error === null) return { details: {} };
   return {
     ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
     ...('message' in error && typeof error.message === 'string' ? { message: error.message } : {}),
+    details: 'details' in error ? figures(error.details) : {},
   };
+}
+
+function figures(value: unknown): Readonly<Record<string, number>> {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter(([, figure]) => typeof figure === 'number'));
 }
 
 /** JSON leaves out what is undefined. */

@@ -44,6 +44,8 @@ const REPORTED: Readonly<Record<Reported, string>> = {
   mismatchMean: 'mismatchMean',
   mismatchMax: 'mismatchMax',
   mismatchShare: 'mismatchShare',
+  importanceMean: 'importanceMean',
+  importanceCapped: 'importanceCapped',
   tokens: 'tokens',
 };
 
@@ -78,6 +80,7 @@ export async function replayStep(
   if (before !== operation.baseDigest) return ended(null);
   const report = await applyAgain(deps, operation, signal);
   for (const [name, what] of Object.entries(REPORTED) as [Reported, string][]) {
+    if (operation.report?.[name] === undefined && report[name] === undefined) continue;
     comparison.add(what, operation.report?.[name], report[name]);
   }
   return ended(report.weightDigest);

@@ -38,12 +38,30 @@ async function stepLines(
   const name = nameOf(run.id);
   const which = `--run ${name} --step ${step.step}`;
   const setting = await likelySetting(ledger, run.config as TrainConfig, step);
+  const fork = `steadfast replay step ${which} --fork ${name}-2 --set ${setting}`;
   return [
+    ...(isOffPolicy(step) ? [line('look for the reason', `steadfast verify parity --run ${run.id}`)] : []),
     line('run what is missing of it', `steadfast replay step ${which}`),
-    line('change a setting', `steadfast replay step ${which} --fork ${name}-2 --set ${setting}`),
+    line('change a setting', fork),
+    ...(isOffPolicy(step)
+      ? [line('and weigh its tokens', `${fork} --set plan.importance.kind=truncated`)]
+      : []),
     line('leave the step out', `steadfast skip ${run.id} --step ${step.step}`),
     line('give up', `steadfast stop ${stopped}`),
   ];
+}
+
+/** The trainer refused the batch: its sampler was another policy than the trainer has. */
+function isOffPolicy({ cause }: StepRow): boolean {
+  return cause?.includes('off policy:') ?? false;
+}
+
+/** A bound that this batch stays within, with a fifth to spare. */
+function widerBound({ metrics }: StepRow): string {
+  const wider = (value: unknown) => Number((1.2 * Number(value)).toPrecision(2));
+  const mean = wider(metrics.mismatchMean);
+  const share = Math.min(1, wider(metrics.mismatchShare));
+  return `plan.mismatch.meanAbove=${mean} --set plan.mismatch.shareAbove=${share}`;
 }
 
 /** The setting whose change can help against the recorded cause. */
@@ -58,6 +76,7 @@ async function likelySetting(
     if (limits.episodeMs < most) return `limits.episodeMs=${Math.min(2 * limits.episodeMs, most)}`;
     return `limits.messageMs=${2 * limits.messageMs}`;
   }
+  if (isOffPolicy(step)) return widerBound(step);
   if (!cause.includes('informative')) return `plan.learningRate=${plan.learningRate / 2}`;
   const groups = await ledger.groups(step.run, step.step);
   const informative = groups.filter(({ state }) => state === 'informative').length;

@@ -11,6 +11,7 @@ import { startableId } from '../../core/stage-configs.js';
 import { QUEUES } from '../../temporal.config.js';
 import type { ControlState } from '../../workflows/control.js';
 import type { StackContext } from '../context.js';
+import { requireTrainerSupport } from './trainer-support.js';
 
 /** Workflow types by kind of campaign (workflows/index.ts). */
 const WORKFLOWS: Readonly<Record<CampaignKind, string>> = {
@@ -35,6 +36,7 @@ export async function launch(
 ): Promise<Launched> {
   const ledger = await context.ledger();
   const id = startableId(name, config);
+  await requireTrainerSupport(config, context.info.trainerUrl);
   const { status, row } = await ledger.claimCampaign(campaignClaim(id, config, null));
   if (status === 'known' && row.state === 'done' && isComplete(row)) return { id, how: 'finished', row };
   const ended = hasEnded(row);

@@ -7,7 +7,16 @@ import type { RunFile } from '../../core/schemas/run-file.js';
 import { SELECTION_DEFAULTS } from '../../core/selection/options.js';
 import { splitIds } from '../../core/selection/split.js';
 import type { Suite, TaskRef } from '../../core/suite.js';
-import { EPISODE_LIMITS, MAX_TRIES, SAMPLING, STEP, TRAINING, UPDATE_PLAN } from '../../temporal.config.js';
+import { updateSettings } from '../../core/update-settings.js';
+import {
+  EPISODE_LIMITS,
+  MAX_TRIES,
+  MISMATCH_BOUND,
+  SAMPLING,
+  STEP,
+  TRAINING,
+  UPDATE_PLAN,
+} from '../../temporal.config.js';
 
 /** The suite's tasks of a split, or the listed ones. Throws `UsageError` for ids that the suite does not have. */
 export async function chooseTasks(
@@ -128,7 +137,7 @@ export async function trainConfig(
     from: 'base',
     steps: file.train?.steps ?? TRAINING.steps,
     shape,
-    plan: { ...UPDATE_PLAN, ...defined(file.train?.plan) },
+    plan: updateSettings(UPDATE_PLAN, MISMATCH_BOUND, file.train?.plan),
     saveEvery: file.train?.saveEvery ?? TRAINING.saveEvery,
     ...keepOf(file.train),
     validateEvery,

@@ -3,8 +3,7 @@ import pc from 'picocolors';
 import type { CampaignConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { configDiff, describeChanges } from '../../core/fingerprint.js';
-import type { CampaignRow, Ledger } from '../../core/ledger.js';
-import type { LedgerReads } from '../../core/ledger-reads.js';
+import type { CampaignRow } from '../../core/ledger.js';
 import { startableId } from '../../core/stage-configs.js';
 import { homeFolder } from '../../infra/setup/root.mjs';
 import { openStack, type StackContext, withStack } from '../context.js';
@@ -15,6 +14,7 @@ import { endText } from './ending.js';
 import { type Launched, launch } from './launch.js';
 import { requireModel } from './model.js';
 import type { RunOptions } from './options.js';
+import { requireTrainerSupport } from './trainer-support.js';
 import { watch } from './watch.js';
 
 /** Starts or goes on with the campaign; sets the exit code by how it ended. */
@@ -119,7 +119,11 @@ async function preflight(id: string, config: CampaignConfig): Promise<Preflight>
   try {
     const ledger = await context.ledger();
     const known = await ledger.campaign(id);
-    problems.push(...changedProblem(known, config), ...(await modelProblem(ledger, config)));
+    problems.push(
+      ...changedProblem(known, config),
+      ...(await problemOf(() => requireModel(ledger, config))),
+      ...(await problemOf(() => requireTrainerSupport(config, info.trainerUrl))),
+    );
     return { known, problems };
   } finally {
     await context.close();
@@ -132,9 +136,9 @@ function changedProblem(known: CampaignRow | undefined, config: CampaignConfig):
   return [new UsageError(known.id, 'the configuration that it was started with', describeChanges(changes))];
 }
 
-async function modelProblem(ledger: Ledger & LedgerReads, config: CampaignConfig): Promise<UsageError[]> {
+async function problemOf(check: () => Promise<void>): Promise<UsageError[]> {
   try {
-    await requireModel(ledger, config);
+    await check();
     return [];
   } catch (error) {
     if (error instanceof UsageError) return [error];

@@ -46,6 +46,18 @@ const plan = z.strictObject({
   dualClip: positive.optional(),
   maxGradNorm: positive.optional(),
   normalisation: z.literal('token-mean').optional(),
+  importance: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('none') }),
+      z.strictObject({ kind: z.literal('truncated'), cap: z.number().min(0.01).max(1_000).optional() }),
+    ])
+    .optional(),
+  mismatch: z
+    .union([
+      z.literal('none'),
+      z.strictObject({ meanAbove: z.number().min(0).optional(), shareAbove: share.optional() }),
+    ])
+    .optional(),
 } satisfies Record<keyof UpdatePlan, z.ZodType>);
 
 const model = z.discriminatedUnion('kind', [

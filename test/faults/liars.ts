@@ -210,6 +210,39 @@ export const LIARS: readonly Liar[] = [
     make: () => changedReport((report) => ({ ...report, mismatchMean: 0 })),
   },
   {
+    does: 'ignores the bound on the mismatch',
+    foundBy: 'mismatch-bound',
+    make: () =>
+      onUpdates((request, body, forward) => forward(withBody(request, withoutSetting(body, 'mismatch')))),
+  },
+  {
+    does: 'refuses a batch that is off policy when it has applied it already',
+    foundBy: 'mismatch-bound',
+    make: () =>
+      onUpdates(async (request, body, forward) => {
+        const reply = await forward(request);
+        if (reply.status === 422) await forward(withBody(request, withoutSetting(body, 'mismatch')));
+        return reply;
+      }),
+  },
+  {
+    does: 'ignores importance weights',
+    foundBy: 'importance-weights',
+    make: () =>
+      onUpdates((request, body, forward) => forward(withBody(request, withoutSetting(body, 'importance')))),
+  },
+  {
+    does: 'lets the gradient go through the importance weights',
+    foundBy: 'importance-weights',
+    make: () =>
+      onUpdates(async (request, body, forward) => {
+        const reply = await forward(request);
+        if (reply.status !== 200 || !('importance' in body.plan)) return reply;
+        const report = read<UpdateReport>(reply);
+        return json(reply, { ...report, gradNorm: 2 * report.gradNorm });
+      }),
+  },
+  {
     does: 'reports the KL of other weights',
     foundBy: 'kl-to-base',
     make: () => changedReport((report) => ({ ...report, klToBase: report.klToBase * 1.01 })),
@@ -229,6 +262,11 @@ export const LIARS: readonly Liar[] = [
     },
   },
 ];
+
+function withoutSetting(body: UpdateBody, name: string): UpdateBody {
+  const plan = Object.fromEntries(Object.entries(body.plan).filter(([setting]) => setting !== name));
+  return { ...body, plan };
+}
 
 function onUpdates(
   answer: (request: ProxiedRequest, body: UpdateBody, forward: Forward) => Promise<ProxiedReply | null>,

@@ -62,6 +62,19 @@ it('proposes more time after deadlines, and a smaller rate when the trainer refu
   );
 });
 
+it('proposes a wider bound, importance weights and a look at the record when a batch was off policy', async () => {
+  const cause = '/trainer/update: off policy: sampler and trainer differ by 0.412 nats a token on average';
+  const metrics = { mismatchMean: 0.412, mismatchShare: 0.9 };
+  const row = stepRow(`train/${name}`, 1, { state: 'failed', cause, metrics });
+  await db.ledger.putStep(row);
+  const campaign = await db.ledger.campaign(`train/${name}`);
+  const found = (await goOnText(db.ledger, { ...campaign!, state: 'paused' })).join('\n');
+  const settings = '--set plan.mismatch.meanAbove=0.49 --set plan.mismatch.shareAbove=1';
+  expect(found).toContain(`--fork ${name}-2 ${settings}\n`);
+  expect(found).toContain(`--fork ${name}-2 ${settings} --set plan.importance.kind=truncated`);
+  expect(found).toContain(`steadfast verify parity --run train/${name}`);
+});
+
 it("a pipeline proposes its run's commands, and stops as a whole", async () => {
   const found = await text(REFILLS, 'pipeline');
   expect(found).toContain(`steadfast replay step --run ${name} --step 1\n`);

@@ -54,7 +54,13 @@ afterEach(() => {
 /** Steps 1 to `steps`, each updated and saved. */
 async function train(steps: number, keep?: { last: number; every: number }): Promise<void> {
   const config = {
-    ...{ kind: 'train', from: 'base', plan: { ...UPDATE_PLAN, learningRate: 1e-3 }, steps: 50, saveEvery: 1 },
+    ...{
+      kind: 'train',
+      from: 'base',
+      plan: { ...UPDATE_PLAN, learningRate: 1e-3, mismatch: 'none' },
+      steps: 50,
+      saveEvery: 1,
+    },
     ...(keep ? { keep } : {}),
   };
   await db.ledger.claimCampaign(claim(run, config));

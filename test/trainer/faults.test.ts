@@ -12,14 +12,15 @@ import { createTrainerActivities, type TrainerActivities } from '../../activitie
 import { createTrainerClient } from '../../activities/trainer/client.js';
 import { encodeBatch } from '../../core/batch.js';
 import { stepId } from '../../core/keys.js';
-import { UPDATE_PLAN } from '../../temporal.config.js';
+import { MISMATCH_BOUND, UPDATE_PLAN } from '../../temporal.config.js';
 import { type FaultProxy, startFaultProxy } from '../faults/proxy.js';
 import { claim, stepRow } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 import { type RunningTrainer, startTrainer } from './server.js';
 
 const signal = new AbortController().signal;
-const PLAN = { ...UPDATE_PLAN, learningRate: 1e-3 };
+/** The batches' log-probabilities are invented: no trainer would agree with them. */
+const PLAN = { ...UPDATE_PLAN, learningRate: 1e-3, mismatch: 'none' as const };
 
 let db: TestDatabase;
 let trainer: RunningTrainer;
@@ -87,6 +88,53 @@ async function putStep(step: number): Promise<void> {
 function perform<A extends unknown[], R>(activity: (...args: A) => Promise<R>, ...args: A): Promise<R> {
   return new MockActivityEnvironment().run(activity, ...args);
 }
+
+test('a batch beyond the default bound changes nothing, and its step says why', async () => {
+  run = `train/off-policy-${runs}`;
+  await db.ledger.claimCampaign(
+    claim(run, {
+      kind: 'train',
+      from: 'base',
+      plan: { ...PLAN, mismatch: undefined },
+      steps: 4,
+      saveEvery: 1,
+    }),
+  );
+  await putStep(1);
+  const refused = perform(direct.applyUpdate, run, 1, batch);
+  await expect(refused).rejects.toMatchObject({ type: 'trainer:off_policy', nonRetryable: true });
+  await expect(refused).rejects.toThrow(/off policy: .* nats a token on average \(bound 0\.1\)/);
+  const client = createTrainerClient({ url: trainer.url });
+  expect((await client.state(signal)).appliedOps).toEqual([]);
+  const [step] = await db.ledger.steps(run);
+  expect(step).toMatchObject({ state: 'sampled', weightDigest: null });
+  expect(step?.metrics).toMatchObject({ mismatchShare: 1 });
+  expect(step?.metrics.mismatchMean).toBeGreaterThan(0.1);
+  expect((await db.ledger.operations(run)).map(({ state, plan }) => [state, plan])).toEqual([
+    ['sent', { ...UPDATE_PLAN, learningRate: 1e-3, mismatch: MISMATCH_BOUND }],
+  ]);
+  // The same again is refused again: what was recorded is what was sampled.
+  await expect(perform(direct.applyUpdate, run, 1, batch)).rejects.toThrow(/off policy/);
+});
+
+test('importance weights that the trainer does not have are refused before anything is sampled', async () => {
+  const importance = { kind: 'truncated', cap: 2 };
+  run = `train/unsupported-${runs}`;
+  await db.ledger.claimCampaign(
+    claim(run, { kind: 'train', from: 'base', plan: { ...PLAN, importance }, steps: 4, saveEvery: 1 }),
+  );
+  const old = createTrainerActivities({
+    ...{ ledger: db.ledger, artifacts: createLocalArtifacts(path.join(folder, 'artifacts')) },
+    trainer: { ...createTrainerClient({ url: trainer.url }), capabilities: async () => ({ kind: 'old' }) },
+    checkpoints: path.join(folder, 'checkpoints'),
+  });
+  const refused = perform(old.readyTrainer, run, 1);
+  await expect(refused).rejects.toMatchObject({ type: 'usage', nonRetryable: true });
+  await expect(refused).rejects.toThrow(/train\.plan\.importance/);
+  await expect(perform(direct.readyTrainer, run, 1)).resolves.toMatchObject({
+    weightVersion: expect.stringMatching(/^sha256:/),
+  });
+});
 
 async function appliedOnce(): Promise<void> {
   const op = `${stepId(run, 1)}/update`;

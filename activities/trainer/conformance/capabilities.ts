@@ -1,7 +1,8 @@
 /** What a trainer says of itself, as far as the suite has to know it (docs/trainer-contract.md). */
 import { Fault } from '../../../core/faults.js';
+import { type PlanSupport, planSupport } from '../../../core/update-settings.js';
 
-export interface Capabilities {
+export interface Capabilities extends PlanSupport {
   /** Name of the implementation: `embedded`, `torch` ... */
   readonly kind: string;
   readonly build: string;
@@ -46,6 +47,7 @@ export function readCapabilities(value: Readonly<Record<string, unknown>>): Capa
     throw bad(path, 'a list of names');
   };
   return {
+    ...planSupport(value),
     kind: text('kind'),
     build: text('build'),
     vocabulary: count('model', 'vocab'),

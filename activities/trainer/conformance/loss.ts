@@ -51,6 +51,35 @@ export function mismatch(episodes: readonly BatchEpisode[], probed: Probed): Mis
   return { mean: sum / tokens, max, share: outside / tokens, margin };
 }
 
+export interface ImportanceNumbers {
+  readonly loss: number;
+  /** Mean weight. */
+  readonly mean: number;
+  /** Share of tokens at the cap. */
+  readonly capped: number;
+  /** Least distance of a ratio from the cap. */
+  readonly margin: number;
+}
+
+/** Under truncated importance weights: every ratio to the old policy is 1, so a token's loss is minus weight × advantage. */
+export function importanceNumbers(
+  episodes: readonly BatchEpisode[],
+  probed: Probed,
+  cap: number,
+): ImportanceNumbers {
+  let [loss, sum, capped, tokens, margin] = [0, 0, 0, 0, Number.POSITIVE_INFINITY];
+  eachSampled(episodes, (episode, position, index) => {
+    const ratio = Math.exp(probed[index]![position - 1]! - episode.logprobs[position]!);
+    const weight = Math.min(ratio, cap);
+    loss -= Math.fround(episode.advantage) * weight;
+    sum += weight;
+    capped += ratio >= cap ? 1 : 0;
+    margin = Math.min(margin, Math.abs(ratio - cap));
+    tokens++;
+  });
+  return { loss: loss / tokens, mean: sum / tokens, capped: capped / tokens, margin };
+}
+
 /** Mean of exp(d) - d - 1 with d = base - ours on sampled tokens (Schulman's k3), nats a token. */
 export function klToBase(episodes: readonly BatchEpisode[], ours: Probed, base: Probed): number {
   let [sum, tokens] = [0, 0];
@@ -79,6 +108,16 @@ export function clippedLoss(
     tokens++;
   });
   return sum / tokens;
+}
+
+/** On every third token half a nat more or less, far outside what sampler and trainer may differ by; 0.02 elsewhere. */
+export function shifted(episode: BatchEpisode): BatchEpisode {
+  const logprobs = episode.logprobs.map((value, position) => {
+    if (episode.sampled[position] !== 1) return value;
+    if (position % 3 > 0) return value + 0.02;
+    return value + (position % 2 === 0 ? 0.5 : -0.5);
+  });
+  return { ...episode, logprobs };
 }
 
 export function sequencesOf(episodes: readonly BatchEpisode[]): number[][] {

@@ -9,7 +9,7 @@ import { groupAdvantages } from '../../../core/advantages.js';
 import type { BatchEpisode } from '../../../core/batch.js';
 import { PLAN } from './bench.js';
 import { type Check, close, hold, NotClaimed, same } from './check.js';
-import { clippedLoss, klToBase, mismatch, sequencesOf, tokenNumbers } from './loss.js';
+import { clippedLoss, klToBase, mismatch, sequencesOf, shifted, tokenNumbers } from './loss.js';
 
 /** What the reference computation must meet; log-probabilities are float32 numbers of a few nats. */
 const EXACT = 1e-6;
@@ -70,8 +70,8 @@ export const NUMBER_CHECKS: readonly Check[] = [
       'The old policy is the weights at the start; the sampler’s log-probabilities serve the mismatch only.',
     async run({ batches: [batch], write, open }) {
       const plain = await (await open()).update({ op: 'one', batch });
-      const shifted = await write(batch.episodes.map(shift));
-      const report = await (await open()).update({ op: 'one', batch: shifted });
+      const moved = await write(batch.episodes.map(shifted));
+      const report = await (await open()).update({ op: 'one', batch: moved });
       close('loss', report.loss, plain.loss, EXACT);
       same('clip fraction', [plain.clipFraction, report.clipFraction], [0, 0]);
       same('weights', report.weightDigest, plain.weightDigest);
@@ -82,11 +82,11 @@ export const NUMBER_CHECKS: readonly Check[] = [
     name: 'mismatch',
     promise: 'The reported mismatch is the difference of trainer and sampler on the sampled tokens.',
     async run({ batches: [batch], base, write, open, trainer, signal }) {
-      const shifted = await write(batch.episodes.map(shift));
+      const moved = await write(batch.episodes.map(shifted));
       const session = await open();
-      const probed = await trainer.probe(base.weightVersion, sequencesOf(shifted.episodes), signal);
-      const expected = mismatch(shifted.episodes, probed.trainer);
-      const report = await session.update({ op: 'one', batch: shifted });
+      const probed = await trainer.probe(base.weightVersion, sequencesOf(moved.episodes), signal);
+      const expected = mismatch(moved.episodes, probed.trainer);
+      const report = await session.update({ op: 'one', batch: moved });
       close('mismatchMean', report.mismatchMean, expected.mean, EXACT);
       close('mismatchMax', report.mismatchMax, expected.max, 1e-5);
       if (expected.margin > 1e-4) close('mismatchShare', report.mismatchShare, expected.share, EXACT);
@@ -172,16 +172,6 @@ function lopsided(episodes: readonly BatchEpisode[]): BatchEpisode[] {
       advantage: -1 / (episodes.length - 1),
     };
   });
-}
-
-/** On every third token half a nat more or less, far outside what sampler and trainer may differ by; 0.02 elsewhere. */
-function shift(episode: BatchEpisode): BatchEpisode {
-  const logprobs = episode.logprobs.map((value, position) => {
-    if (episode.sampled[position] !== 1) return value;
-    if (position % 3 > 0) return value + 0.02;
-    return value + (position % 2 === 0 ? 0.5 : -0.5);
-  });
-  return { ...episode, logprobs };
 }
 
 function relative(what: string, found: number, expected: number): void {

@@ -15,6 +15,7 @@ import { Broken, type Check, type CheckResult, NotClaimed, type Outcome } from '
 import { CHECKPOINT_CHECKS } from './checkpoints.js';
 import { INVARIANCE_CHECKS } from './invariance.js';
 import { NUMBER_CHECKS } from './numbers.js';
+import { OFF_POLICY_CHECKS } from './off-policy.js';
 import { REPLY_CHECKS } from './replies.js';
 import { RESTORE_CHECKS } from './restore.js';
 import { UPDATE_CHECKS } from './updates.js';
@@ -27,6 +28,7 @@ export const CHECKS: readonly Check[] = [
   ...RESTORE_CHECKS,
   ...CHECKPOINT_CHECKS,
   ...NUMBER_CHECKS,
+  ...OFF_POLICY_CHECKS,
   ...WEIGHT_CHECKS,
   ...INVARIANCE_CHECKS,
 ];

@@ -59,7 +59,7 @@ class App:
                 raise TrainerFault("not_found", f"{call.method} {call.path}: there is no such call")
             return 200, await handler(call)
         except TrainerFault as fault:
-            return fault.status, {"error": {"code": fault.code, "message": str(fault)}}
+            return fault.status, fault.to_json()
         except Exception as error:
             traceback.print_exc(file=sys.stderr)
             return 500, {"error": {"code": "internal", "message": f"{type(error).__name__}: {error}"}}
@@ -96,6 +96,8 @@ class App:
             "baseDigest": self._base.digest,
             "losses": ["clipped-policy-gradient"],
             "normalisation": ["token-mean"],
+            "importance": ["truncated"],
+            "mismatchBound": True,
             "optimizer": {"name": "adamw", "beta1": BETA1, "beta2": BETA2, "restore": True},
             "batchByReference": True,
             "model": self._base.config.to_json() | {"parameters": self._base.weights.flat.size},

@@ -17,10 +17,11 @@ from .invariant import Invariance, prove
 from .losses import next_token
 from .model import ModelConfig, Parameters
 from .numerics import numerics
+from .plan import Plan
 from .prefix_cache import PrefixCache
 from .sampling import SamplingOptions
 from .tensors import digest_tensors
-from .update import Plan, compute_update, sequence_logprobs
+from .update import compute_update, sequence_logprobs
 
 CONFIG = ModelConfig(vocab=200)
 

@@ -12,8 +12,9 @@ from .base import Base
 from .batch import read_batch
 from .checkpoint import Snapshot, read_checkpoint, write_checkpoint
 from .faults import TrainerFault
+from .plan import Plan
 from .tensors import digest_tensors
-from .update import Plan, compute_update
+from .update import compute_update
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Episodes are cut into micro-batches by length; the loss of every sampled token is divided by the number of sampled
 tokens of the whole batch. The old policy is the weights at the start, recomputed here; the sampler's
-log-probabilities serve the mismatch figures only.
+log-probabilities serve the mismatch figures, the bound on them, and importance weights where the plan asks for some.
 """
 
 from dataclasses import dataclass
@@ -13,45 +13,11 @@ from .adamw import OptimizerState, adamw_step, clip_by_norm
 from .batch import Episode
 from .faults import TrainerFault
 from .gradient import TrainingPass
-from .losses import log_softmax, policy_gradient
+from .losses import Importance, log_softmax, policy_gradient
+from .mismatch import Mismatch
 from .model import Parameters
 from .packing import micro_batches, pad
-
-
-@dataclass(frozen=True)
-class Plan:
-    """`UpdatePlan` of core/trainer.ts."""
-
-    learning_rate: float
-    weight_decay: float
-    clip: float
-    dual_clip: float
-    max_grad_norm: float
-
-    @classmethod
-    def parse(cls, plan: object) -> "Plan":
-        """Raises `bad_request` naming the field."""
-        if not isinstance(plan, dict):
-            raise TrainerFault("bad_request", f"plan: expected an object, found {type(plan).__name__}")
-        if plan.get("normalisation") != "token-mean":
-            raise TrainerFault(
-                "bad_request", f"plan.normalisation: expected token-mean, found {plan.get('normalisation')}"
-            )
-        values = []
-        for name, least in (
-            ("learningRate", 0),
-            ("weightDecay", 0),
-            ("clip", 0),
-            ("dualClip", 1),
-            ("maxGradNorm", 0),
-        ):
-            value = plan.get(name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < 1e9:
-                raise TrainerFault(
-                    "bad_request", f"plan.{name}: expected a number from {least}, found {value!r}"
-                )
-            values.append(float(value))
-        return cls(*values)
+from .plan import Plan
 
 
 @dataclass(frozen=True)
@@ -76,21 +42,35 @@ class UpdateResult:
 def compute_update(
     weights: Parameters, optimizer: OptimizerState, base: Parameters, episodes: list[Episode], plan: Plan
 ) -> UpdateResult:
-    """New weights and optimizer state; with all advantages zero, the old ones and `skipped`."""
+    """New weights and optimizer state; with all advantages zero, the old ones and `skipped`.
+
+    Raises `off_policy` when sampler and trainer differ by more than the plan allows.
+    """
     training, chunks = TrainingPass(weights), cut(episodes)
     tokens = sum(len(chunk.targets) for chunk in chunks)
     skipped = all(episode.advantage == 0 for episode in episodes)
     gradient = Parameters(weights.config)
-    loss, entropy, clipped, logprobs = 0.0, 0.0, 0, []
+    loss, entropy, clipped, logprobs, weighed = 0.0, 0.0, 0, [], []
     for chunk in chunks:
         trace = training.forward(weights, chunk.ids, chunk.chosen)
+        importance = None if plan.importance_cap is None else Importance(chunk.sampler, plan.importance_cap)
         part = policy_gradient(
-            trace.logits, chunk.targets, chunk.advantages, None, plan.clip, plan.dual_clip, float(tokens)
+            trace.logits,
+            chunk.targets,
+            chunk.advantages,
+            None,
+            plan.clip,
+            plan.dual_clip,
+            float(tokens),
+            importance,
         )
         if not skipped:
             training.backward(weights, trace, part.d_logits, gradient)
         loss, entropy, clipped = loss + part.loss, entropy + part.entropy, clipped + part.clipped
         logprobs.append(part.logprobs)
+        weighed.append(part.importance)
+    mismatch = Mismatch.between(np.concatenate(logprobs), np.concatenate([chunk.sampler for chunk in chunks]))
+    mismatch.require(plan.mismatch)
     norm = clip_by_norm(gradient, plan.max_grad_norm)
     if not np.isfinite(norm):
         raise TrainerFault("bad_batch", f"the gradient's norm is {norm}: nothing was changed")
@@ -99,9 +79,6 @@ def compute_update(
         if skipped
         else adamw_step(weights, gradient, optimizer, plan.learning_rate, plan.weight_decay)
     )
-    sampler = np.concatenate([chunk.sampler for chunk in chunks])
-    mismatch = (np.concatenate(logprobs) - sampler).astype(np.float64)
-    ratio = np.exp(mismatch)
     metrics: dict[str, float | int | bool] = {
         "skipped": skipped,
         "loss": 0.0 if skipped else loss,
@@ -109,11 +86,13 @@ def compute_update(
         "clipFraction": clipped / tokens,
         "entropy": entropy / tokens,
         "klToBase": mean_kl(training, base, chunks, logprobs),
-        "mismatchMean": float(np.abs(mismatch).mean()),
-        "mismatchMax": float(np.abs(mismatch).max()),
-        "mismatchShare": float(((ratio < 0.9) | (ratio > 1.1)).mean()),
+        **mismatch.metrics(),
         "tokens": tokens,
     }
+    if plan.importance_cap is not None:
+        factors = np.concatenate(weighed)
+        metrics["importanceMean"] = float(factors.mean(dtype=np.float64))
+        metrics["importanceCapped"] = float((factors >= np.float32(plan.importance_cap)).mean())
     return UpdateResult(new, state, metrics)
 
 

@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 
 from steadfast_trainer.gradient import TrainingPass
-from steadfast_trainer.losses import next_token, policy_gradient
+from steadfast_trainer.losses import Importance, next_token, policy_gradient
 from steadfast_trainer.model import ModelConfig, Parameters
 
 CONFIG = ModelConfig(vocab=11, width=16, layers=2, heads=2, feed=32, context=16)
@@ -22,8 +22,11 @@ def setting(seed: int):
 
 class GradientTest(unittest.TestCase):
     def check(self, loss_of):
+        self.check_at(setting(3), loss_of)
+
+    def check_at(self, place, loss_of):
         """Directional derivatives along random directions, per tensor."""
-        rng, weights, ids, chosen, targets = setting(3)
+        rng, weights, ids, chosen, targets = place
         training = TrainingPass(weights)
         trace = training.forward(weights, ids, chosen)
         _, d_logits = loss_of(trace.logits, targets)
@@ -74,6 +77,27 @@ class GradientTest(unittest.TestCase):
         result = policy_gradient(logits, targets, advantages, None, 0.2, 3.0, float(len(chosen)))
         self.assertAlmostEqual(result.loss, -1, places=6)
         self.assertEqual(result.clipped, 0)
+
+    def test_importance_weights_are_constants(self):
+        rng, weights, ids, chosen, targets = setting(6)
+        training = TrainingPass(weights)
+        advantages = rng.standard_normal(len(chosen)).astype(np.float32)
+        logits = training.forward(weights, ids, chosen).logits
+        old = policy_gradient(logits, targets, advantages, None, 0.2, 3.0, 4.0).logprobs
+        # Differences on both sides of the cap, one so large that its exponential overflows.
+        sampler = old - np.array([0.1, -0.1, 0.5, -0.5, 3.0, -3.0, 0.0, 200.0], np.float32)
+        importance = Importance(sampler, 2.0)
+        factors = importance.weights(old)
+        np.testing.assert_allclose(factors[:4], np.exp([0.1, -0.1, 0.5, -0.5]), rtol=1e-5)
+        self.assertEqual(factors[[4, 7]].tolist(), [2.0, 2.0])
+
+        def loss_of(logits, targets):
+            result = policy_gradient(logits, targets, advantages, old, 0.2, 3.0, 4.0, importance)
+            return result.loss, result.d_logits
+
+        expected = -float((advantages * factors).sum() / 4)
+        self.assertAlmostEqual(loss_of(logits, targets)[0], expected, places=5)
+        self.check_at(setting(6), loss_of)
 
     def test_padding_changes_no_logit(self):
         _, weights, ids, _, _ = setting(5)

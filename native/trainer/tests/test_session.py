@@ -80,8 +80,38 @@ class SessionTest(unittest.TestCase):
         self.refused("bad_batch", self.trainer.update, "run", "op-1", start, digest, path + ".gone", PLAN)
 
     def test_bad_plans_are_refused(self):
-        for change in ({"clip": -1}, {"learningRate": "0.1"}, {"normalisation": "sum"}, {"dualClip": None}):
+        for change in (
+            {"clip": -1},
+            {"learningRate": "0.1"},
+            {"normalisation": "sum"},
+            {"dualClip": None},
+            {"importance": "truncated"},
+            {"importance": {"kind": "masked", "cap": 2}},
+            {"importance": {"kind": "truncated", "cap": 0}},
+            {"mismatch": 0.1},
+            {"mismatch": {"meanAbove": 0.1}},
+        ):
             self.refused("bad_request", self.update, 1, 0, plan=PLAN | change)
+
+    def test_a_batch_too_far_off_policy_changes_nothing(self):
+        bound = {"meanAbove": 0.1, "shareAbove": 1}
+        message = self.refused("off_policy", self.update, 1, 0, plan=PLAN | {"mismatch": bound})
+        self.assertIn("bound 0.1", message)
+        self.assertEqual(self.trainer.status("run", "op-1")["state"], "failed")
+        free = self.update(1, 0, plan=PLAN | {"mismatch": {"meanAbove": 1000, "shareAbove": 1}})
+        self.trainer.open("run", None)
+        plain = self.update(1, 0)
+        self.assertEqual(_without_time(free), _without_time(plain))
+
+    def test_importance_weights_change_the_update_and_are_reported(self):
+        plain = self.update(1, 0)
+        self.assertNotIn("importanceMean", plain)
+        self.trainer.open("run", None)
+        weighed = self.update(1, 0, plan=PLAN | {"importance": {"kind": "truncated", "cap": 2.0}})
+        self.assertNotEqual(weighed["weightDigest"], plain["weightDigest"])
+        # The invented log-probabilities lie above those of random weights: every ratio is far below 1.
+        self.assertLess(weighed["importanceMean"], 0.5)
+        self.assertEqual(weighed["importanceCapped"], 0)
 
     def test_a_checkpoint_restores_everything_and_updates_repeat(self):
         self.update(1, 0)
