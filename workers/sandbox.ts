@@ -34,6 +34,7 @@ await workerMain(async (environment) => {
       suite,
       driver,
       policy: (input, signal) => policies.of(input, signal),
+      reading: (input, signal) => policies.reading(input, signal),
       user: createChatModel({ kind: 'user', ...environment.user }),
       judge: createChatModel({ kind: 'judge', ...environment.judge }),
       host: environment.host,

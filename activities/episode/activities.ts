@@ -8,6 +8,7 @@ import { HEARTBEAT } from '../../temporal.config.js';
 import { asFailure, asStopped } from '../failures.js';
 import type { ParityReport } from '../policy/parity.js';
 import { episodeInput } from './input.js';
+import { EpisodeProgress } from './progress.js';
 import { type EpisodeRunner, runTry } from './run-episode.js';
 
 export interface EpisodeDeps extends EpisodeRunner {
@@ -38,17 +39,16 @@ export function createEpisodeActivities(deps: EpisodeDeps) {
     async runEpisode(ref: EpisodeRef): Promise<EpisodeSummary> {
       const context = Context.current();
       const signal = context.cancellationSignal;
-      let turn = 0;
+      const progress = new EpisodeProgress();
       // On a timer, since a turn may take longer than the server waits; also how cancellation gets here.
-      const beat = setInterval(() => context.heartbeat({ turn }), HEARTBEAT.everyMs);
+      const beat = setInterval(() => context.heartbeat(progress.now()), HEARTBEAT.everyMs);
       try {
         const input = episodeInput(ref, await deps.config(ref.campaign));
         return await runTry(deps, input, {
           activityAttempt: context.info.attempt,
           signal,
-          onTurn: (now) => {
-            turn = now;
-          },
+          onTurn: (turn) => progress.turn(turn),
+          onTokens: (tokens) => progress.tokens(tokens),
         });
       } catch (error) {
         throw asActivityError(error, signal);

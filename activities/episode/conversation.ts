@@ -28,6 +28,8 @@ export interface ConversationParts {
   readonly record: EpisodeRecord;
   readonly signal: AbortSignal;
   readonly onTurn?: ((turn: number) => void) | undefined;
+  /** Tokens of the turn in progress, as they stream (`TurnLimits`). */
+  readonly onTokens?: ((tokens: number) => void) | undefined;
 }
 
 /** Runs the conversation to its end and says why it ended. Throws `Fault`, or the signal's reason. */
@@ -104,14 +106,16 @@ async function policyTurn(
   parts: ConversationParts,
   observations: readonly Message[],
 ): Promise<PolicyTurn | 'context_full'> {
-  const { policy, limits, record, signal } = parts;
+  const { policy, limits, record, signal, onTokens: onProgress } = parts;
   const maxTokens = Math.min(limits.tokensPerCall, limits.tokensPerEpisode - record.sampledTokens);
   const clock = { ms: limits.messageMs, what: 'a policy message' };
   const started = performance.now();
   let turn: PolicyTurn;
   try {
     turn = await guarded(signal, 'policy', () =>
-      withDeadline(signal, clock, (inner) => policy.turn(observations, { maxTokens, signal: inner })),
+      withDeadline(signal, clock, (inner) =>
+        policy.turn(observations, { maxTokens, signal: inner, onProgress }),
+      ),
     );
   } catch (error) {
     if (error instanceof Fault && error.code === 'context_full') return 'context_full';

@@ -35,6 +35,8 @@ export interface EpisodeParts {
   readonly signal: AbortSignal;
   /** Before each policy turn, from 1. */
   readonly onTurn?: (turn: number) => void;
+  /** Tokens of that turn so far, where the policy streams. */
+  readonly onTokens?: (tokens: number) => void;
   readonly onSandboxCreated?: () => void;
 }
 
@@ -83,12 +85,13 @@ async function live(
   const { task, limits, sampling, seed } = parts;
   await within('suite', signal, () => task.init(tools, signal));
   const visible = await within('sandbox', signal, () => task.visibleTools(tools, signal));
+  record.tools = visible;
   const begin = { systemMessages: task.systemMessages, tools: visible, seed, sampling, taskId: task.ref.id };
   const policy = await within('policy', signal, () =>
     parts.policy.begin({ ...begin, maxPromptTokens: limits.promptTokens }),
   );
   const toolbox = new Toolbox(visible, tools);
-  const { user, onTurn } = parts;
+  const { user, onTurn, onTokens } = parts;
   try {
     record.termination = await converse({
       task,
@@ -100,6 +103,7 @@ async function live(
       record,
       signal,
       onTurn,
+      onTokens,
     });
   } finally {
     record.tokens = policy.tokens();

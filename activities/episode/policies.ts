@@ -10,8 +10,11 @@ import { checkParity, type ParityReport } from '../policy/parity.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
 import { contextTokens, fetchModelFiles } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
+import type { PolicyReading } from './reading.js';
 
 const DESCRIBE_MS = 30_000;
+/** Of the models that the trainer serves. */
+const FORMAT = 'qwen3_xml';
 
 export interface PolicySources {
   /** Base URL of the trainer's token endpoint, ending in `/v1`. */
@@ -32,8 +35,9 @@ export class Policies {
     signal: AbortSignal,
   ): Promise<Policy> {
     if (model.kind === 'chat') {
-      const { baseUrl, model: name, apiKeyEnv } = model;
-      return createChatPolicy({ kind: 'policy', baseUrl, model: name, apiKeyEnv });
+      const { baseUrl, model: name, apiKeyEnv, stream = 'auto', idleMs } = model;
+      const endpoint: Endpoint = { kind: 'policy', baseUrl, model: name, apiKeyEnv, stream };
+      return createChatPolicy(idleMs === undefined ? endpoint : { ...endpoint, idleMs });
     }
     if (model.kind === 'scripted') {
       const { errorRate, turnDelayMs } = model;
@@ -41,11 +45,21 @@ export class Policies {
       return kept(this.scripted, id, () => this.sources.scripted(suite, { errorRate, turnDelayMs }));
     }
     const { trainerUrl } = this.sources;
+    const weights = { model: weightVersion ?? '', apiKeyEnv: null };
     return createTokenPolicy({
-      endpoint: { kind: 'policy', baseUrl: trainerUrl, model: weightVersion ?? '', apiKeyEnv: null },
+      endpoint: { kind: 'policy', baseUrl: trainerUrl, ...weights, stream: 'auto' },
       ...(await this.trainerModel(signal)),
-      format: outputFormat('qwen3_xml'),
+      format: outputFormat(FORMAT),
     });
+  }
+
+  /** What the outputs of the policy are read with; undefined where none are sampled as tokens. */
+  async reading(
+    { model }: Pick<EpisodeInput, 'model'>,
+    signal: AbortSignal,
+  ): Promise<PolicyReading | undefined> {
+    if (model.kind !== 'trainer') return undefined;
+    return { format: FORMAT, files: (await this.trainerModel(signal)).renderer.files };
   }
 
   /** Proof that the trainer's endpoint tokenises as we do. Throws `UsageError` that shows both sides. */

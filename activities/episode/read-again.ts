@@ -1,22 +1,22 @@
 /** A recorded turn's raw output, read as today's program reads it. */
 import type OpenAI from 'openai';
-import { outputFormat } from '../../core/interpret/interpret.js';
+import type { OutputFormat } from '../../core/interpret/format.js';
 import type { ToolSpec } from '../../core/message.js';
 import { type ReadTurn, readText, readWireCalls } from '../policy/read-turn.js';
 
 export type ReadAgain = ReadTurn;
 
 /**
- * `sampled`: the raw output is a token policy's text; else it may be a chat completion's JSON. Undefined for scripted
- * policies, whose calls were never written as text. `first`: number of the turn's first call.
+ * `format`: of a token policy's text; undefined where the raw output may be a chat completion's JSON. Returns undefined
+ * for scripted policies, whose calls were never written as text. `first`: number of the turn's first call.
  */
 export function readAgain(
   raw: string,
-  sampled: boolean,
+  format: OutputFormat | undefined,
   tools: readonly ToolSpec[],
   first: number,
 ): ReadAgain | undefined {
-  if (sampled) return readText(outputFormat('qwen3_xml'), raw, tools, first);
+  if (format) return readText(format, raw, tools, first);
   const reply = chatReply(raw);
   if (!reply) return undefined;
   const { toolCalls, refused } = readWireCalls(reply.tool_calls ?? [], first);

@@ -1,5 +1,5 @@
 /** What one episode leaves behind, built up while it runs, so that a fault loses nothing that was said. */
-import type { Message, ToolCall, ToolMessage } from '../../core/message.js';
+import type { Message, ToolCall, ToolMessage, ToolSpec } from '../../core/message.js';
 import type { Termination, Usage } from '../../core/outcome.js';
 import type { EpisodeTokens, PolicyTurn } from '../../core/policy.js';
 import type { Effects } from '../../core/suite.js';
@@ -20,6 +20,8 @@ export interface TurnRecord {
 export class EpisodeRecord {
   readonly messages: Message[] = [];
   readonly turns: TurnRecord[] = [];
+  /** What the policy was offered. */
+  tools: readonly ToolSpec[] = [];
   readonly others: Meter = { promptTokens: 0, sampledTokens: 0, calls: 0 };
   termination: Termination | null = null;
   effects: Effects | null = null;

@@ -4,12 +4,12 @@
  */
 import { asFault } from '../../core/faults.js';
 import { configDiff } from '../../core/fingerprint.js';
-import type { Message, ToolSpec } from '../../core/message.js';
+import type { Message } from '../../core/message.js';
 import type { SandboxDriver } from '../../core/sandbox.js';
 import type { Task } from '../../core/suite.js';
 import { executeCall, Toolbox } from './calls.js';
-import { type ReadAgain, readAgain } from './read-again.js';
 import type { Trajectory } from './trajectory.js';
+import { assistantTurns, formatOf, turnDifferences } from './turn-differences.js';
 
 export interface EpisodeDifference {
   /** `turn 3, call 1 as read today`, `observation of c2`, `final state: desk.orders[0].state` ... */
@@ -40,8 +40,6 @@ export interface EpisodeReplayParts {
 /** Differences shown of one final state. */
 const MOST_PATHS = 20;
 
-type AssistantAt = { readonly message: Extract<Message, { role: 'assistant' }>; readonly turn: number };
-
 /** Throws `Fault('sandbox' | 'suite')` when the backend cannot be had. */
 export async function replayEpisode(parts: EpisodeReplayParts): Promise<EpisodeReplay> {
   const { trajectory, task, driver, sandboxName: name, signal } = parts;
@@ -49,8 +47,12 @@ export async function replayEpisode(parts: EpisodeReplayParts): Promise<EpisodeR
   try {
     await task.init(sandbox.tools, signal);
     const visible = await task.visibleTools(sandbox.tools, signal);
-    const differences: EpisodeDifference[] = [];
-    const read = readTurns(trajectory, visible, differences);
+    const { read, differences: ofTurns } = turnDifferences(trajectory, visible, formatOf(trajectory));
+    const differences: EpisodeDifference[] = ofTurns.map(({ turn, field, recorded, today }) => ({
+      what: `turn ${turn + 1}, ${field} as read today`,
+      recorded,
+      replayed: today,
+    }));
     const toolbox = new Toolbox(visible, sandbox.tools);
     let calls = 0;
     for (const { message, turn } of assistantTurns(trajectory)) {
@@ -98,41 +100,6 @@ export async function replayEpisode(parts: EpisodeReplayParts): Promise<EpisodeR
   } finally {
     await sandbox.release();
   }
-}
-
-/** By turn, where there is something to read. */
-function readTurns(
-  trajectory: Trajectory,
-  visible: readonly ToolSpec[],
-  differences: EpisodeDifference[],
-): ReadonlyMap<number, ReadAgain> {
-  const found = new Map<number, ReadAgain>();
-  let first = 0;
-  for (const { message, turn } of assistantTurns(trajectory)) {
-    const { raw = '', problems = [] } = trajectory.turns[turn] ?? {};
-    const read = readAgain(raw, trajectory.tokens !== null, visible, first);
-    first += message.toolCalls.length;
-    if (!read) continue;
-    found.set(turn, read);
-    const place = `turn ${turn + 1}`;
-    const compare = (what: string, recorded: unknown, replayed: unknown) => {
-      for (const { path, old = 'absent', new: now = 'absent' } of configDiff(recorded, replayed)) {
-        differences.push({ what: `${place}, ${what}${path} as read today`, recorded: old, replayed: now });
-      }
-    };
-    compare('calls', message.toolCalls, read.message.toolCalls);
-    compare('content', message.content, read.message.content);
-    if (trajectory.tokens !== null) compare('reasoning', message.reasoning, read.message.reasoning);
-    compare('problems', problems, read.problems);
-  }
-  return found;
-}
-
-/** The n-th message of the agent is that of turn n. */
-function assistantTurns({ messages }: Trajectory): readonly AssistantAt[] {
-  return messages
-    .filter((message) => message.role === 'assistant')
-    .map((message, turn) => ({ message, turn }));
 }
 
 function textOf(message: Message | undefined): string {

@@ -17,6 +17,7 @@ import type { ChatModel } from '../policy/chat-model.js';
 import type { EpisodeInput } from './input.js';
 import { createJudge } from './judge.js';
 import { type EpisodeParts, type PlayedEpisode, playEpisode } from './play.js';
+import type { PolicyReading } from './reading.js';
 import { EpisodeRecord } from './record.js';
 import { describeFault, storeTrajectory } from './trajectory.js';
 import { createUser } from './user.js';
@@ -33,6 +34,8 @@ export interface EpisodeRunner {
   readonly suite: (name: string) => Promise<Suite>;
   readonly driver: (isolation: Isolation) => SandboxDriver;
   readonly policy: (input: EpisodeInput, signal: AbortSignal) => Promise<Policy>;
+  /** What the policy's outputs are read with; undefined for policies that sample no tokens. */
+  readonly reading?: (input: EpisodeInput, signal: AbortSignal) => Promise<PolicyReading | undefined>;
   readonly user: ChatModel;
   readonly judge: ChatModel;
   readonly host: string;
@@ -44,6 +47,7 @@ export interface RunOptions {
   readonly activityAttempt: number;
   readonly signal: AbortSignal;
   readonly onTurn?: (turn: number) => void;
+  readonly onTokens?: (tokens: number) => void;
 }
 
 /** Throws `Fault('cancelled' | 'ledger' | 'artifacts')`, and what opening the suite throws; nothing else. */
@@ -72,9 +76,11 @@ export async function runTry(
   const started = performance.now();
   let played: PlayedEpisode;
   let task: Task | undefined;
+  let reading: PolicyReading | undefined;
   try {
     task = await load(suite, input.taskId);
     const policy = await openPolicy(runner, input, options.signal);
+    reading = await runner.reading?.(input, options.signal);
     played = await playEpisode(parts(runner, input, options, { task, driver, policy, sandbox }));
   } catch (error) {
     const fault = options.signal.aborted ? cancelled(options.signal) : asFault(error, 'suite');
@@ -89,7 +95,7 @@ export async function runTry(
     throw played.fault;
   }
   const [summary] = await Promise.all([
-    record(runner, begin, input, task, played),
+    record(runner, begin, input, { task, played, reading }),
     sandbox.settled(played.releaseError),
   ]);
   return summary;
@@ -98,7 +104,7 @@ export async function runTry(
 function parts(
   runner: EpisodeRunner,
   input: EpisodeInput,
-  { signal, onTurn }: RunOptions,
+  { signal, onTurn, onTokens }: RunOptions,
   made: { task: Task; driver: SandboxDriver; policy: Policy; sandbox: SandboxNotes },
 ): EpisodeParts {
   const { task, driver, policy, sandbox } = made;
@@ -115,6 +121,7 @@ function parts(
     signal,
     onSandboxCreated: () => sandbox.created(),
     ...(onTurn ? { onTurn } : {}),
+    ...(onTokens ? { onTokens } : {}),
   };
 }
 
@@ -134,19 +141,24 @@ async function openPolicy(runner: EpisodeRunner, input: EpisodeInput, signal: Ab
   }
 }
 
+interface Ended {
+  readonly task: Task | undefined;
+  readonly played: PlayedEpisode;
+  readonly reading: PolicyReading | undefined;
+}
+
 /** Artifacts first, then the row that makes them count. */
 async function record(
   runner: EpisodeRunner,
   begin: BeginTry,
   input: EpisodeInput,
-  task: Task | undefined,
-  played: PlayedEpisode,
+  { task, played, reading }: Ended,
 ): Promise<EpisodeSummary> {
   const { ledger, artifacts } = runner;
   const worthKeeping = played.clean !== undefined || played.record.turns.length > 0;
   const trajectory =
     task && worthKeeping
-      ? await persistently(() => storeTrajectory(artifacts, input, task.ref, played))
+      ? await persistently(() => storeTrajectory(artifacts, input, task.ref, played, reading))
       : null;
   const written = await persistently(() => ledger.finishTry(finishOf(begin, input, played, trajectory)));
   if (written === 'recorded') return summary(input.key, played);

@@ -8,6 +8,7 @@ import type { Effects, TaskRef } from '../../core/suite.js';
 import { encodeTokens } from '../../core/tokens.js';
 import type { EpisodeInput } from './input.js';
 import type { PlayedEpisode } from './play.js';
+import { type PolicyReading, type Reading, storeReading } from './reading.js';
 import type { TurnRecord } from './record.js';
 
 /** The JSON document (`docs/contracts.md`). Exactly one of `verdict` and `fault` is set. */
@@ -34,14 +35,17 @@ export interface Trajectory {
   readonly usage: Usage;
   /** Digest of the token record; null for policies without one. */
   readonly tokens: Digest | null;
+  /** Of policies that sample tokens; absent in documents from before it was kept. */
+  readonly reading?: Reading;
 }
 
-/** Writes both files. Throws `Fault('artifacts')`. */
+/** Writes both files, and what the policy's outputs were read with. Throws `Fault('artifacts')`. */
 export async function storeTrajectory(
   artifacts: ArtifactStore,
   input: EpisodeInput,
   task: TaskRef,
   played: PlayedEpisode,
+  reading?: PolicyReading,
 ): Promise<Digest> {
   const { record, clean, fault } = played;
   const tokens = record.tokens ? await artifacts.put(encodeTokens(record.tokens)) : null;
@@ -61,6 +65,7 @@ export async function storeTrajectory(
     expected: record.expected,
     usage: record.usage,
     tokens,
+    ...(reading && tokens !== null ? { reading: await storeReading(artifacts, reading, record.tools) } : {}),
   };
   return artifacts.put(new TextEncoder().encode(JSON.stringify(document)));
 }
