@@ -1,4 +1,4 @@
-/** `pause`, `unpause`, `stop`, `extend`: updates with validation on the workflow that a person started. */
+/** `pause`, `unpause`, `stop`, `extend`, `lanes`: updates with validation on the workflow that a person started. */
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import type { Command } from 'commander';
@@ -52,16 +52,34 @@ export function registerExtend(program: Command): void {
     );
 }
 
+export function registerLanes(program: Command): void {
+  control(
+    program,
+    'lanes',
+    'Change how many episodes may be in flight, from the next attempt on. Results stay what they are.',
+  )
+    .argument('<n>', 'episodes in flight', integer(1, LIMITS.lanes))
+    .action((name: string, lanes: number, options: ControlOptions) =>
+      send(
+        name,
+        'lanes',
+        lanes,
+        options,
+        `has ${lanes} ${lanes === 1 ? 'lane' : 'lanes'} from the next attempt on`,
+      ),
+    );
+}
+
+/** What comes after the name in a verb's example. */
+const EXAMPLE_TAILS: Readonly<Record<string, string>> = { extend: ' --steps 100', lanes: ' 12' };
+
 function control(program: Command, verb: string, description: string): Command {
   return program
     .command(verb)
     .description(description)
     .argument('<campaign>', 'e.g. train/run-1, or run-1 where that is unique')
     .option('--json', 'print the new state as JSON')
-    .addHelpText(
-      'after',
-      `\nExample:\n  $ steadfast ${verb} train/run-1${verb === 'extend' ? ' --steps 100' : ''}\n`,
-    );
+    .addHelpText('after', `\nExample:\n  $ steadfast ${verb} train/run-1${EXAMPLE_TAILS[verb] ?? ''}\n`);
 }
 
 async function send(

@@ -5,10 +5,11 @@ import { type StackContext, withStack } from './context.js';
 import { onInterrupt } from './interrupts.js';
 import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
+import { type Lanes, lanesOf } from './run/lanes.js';
 import { causeOf, pipelineLine, stageOf } from './run/pipeline-line.js';
 import { progressLine } from './run/progress.js';
 import { restoreText, troubledRestores } from './run/restores.js';
-import { snapshot } from './run/snapshot.js';
+import { type CampaignSnapshot, snapshot } from './run/snapshot.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
 import { troublesOf, troubleText, withoutWorkflow } from './run/troubles.js';
 import { watch } from './run/watch.js';
@@ -43,9 +44,13 @@ async function everything(context: StackContext, options: StatusOptions): Promis
     (one) => one !== undefined,
   );
   const troubles = await troublesNow(context, seen);
-  if (options.json) printJson({ campaigns: seen.flatMap(documentsOf), troubles });
+  const lanes = await lanesOf(
+    context,
+    seen.flatMap((one) => one.campaigns),
+  );
+  if (options.json) printJson({ campaigns: seen.flatMap((one) => documentsOf(one, lanes)), troubles });
   else {
-    const lines = [...seen.flatMap(linesOf), ...troubles.map(warning)];
+    const lines = [...seen.flatMap((one) => linesOf(one, lanes)), ...troubles.map(warning)];
     print(lines.length === 0 ? 'no campaigns yet' : lines.join('\n'));
   }
 }
@@ -57,10 +62,13 @@ async function one(context: StackContext, name: string, options: StatusOptions):
   const seen = (await snapshot(ledger, id))!;
   const troubles = await troublesNow(context, [seen]);
   const restores = await troubledRestores(ledger, idsOf(seen));
-  if (options.json) printJson({ ...documentsOf(seen)[0], campaigns: seen.campaigns, troubles, restores });
-  else {
+  const lanes = await lanesOf(context, seen.campaigns);
+  if (options.json) {
+    const campaigns = seen.campaigns.map((campaign) => withLanes(campaign, lanes));
+    printJson({ ...documentsOf(seen, lanes)[0], campaigns, troubles, restores });
+  } else {
     const warnings = [...troubles.map(warning), ...restores.map((row) => pc.yellow(`! ${restoreText(row)}`))];
-    print([...linesOf(seen), ...warnings, `Temporal: ${workflowUrl(context, id)}`].join('\n'));
+    print([...linesOf(seen, lanes), ...warnings, `Temporal: ${workflowUrl(context, id)}`].join('\n'));
   }
 }
 
@@ -85,16 +93,22 @@ const idsOf = ({ row, campaigns }: Seen): string[] => [
   ...new Set([row.id, ...campaigns.map((campaign) => campaign.id)]),
 ];
 
-function linesOf(seen: Seen): string[] {
-  const stages = seen.campaigns.map(progressLine);
+function linesOf(seen: Seen, lanes: Lanes): string[] {
+  const stages = seen.campaigns.map((campaign) => progressLine(campaign, lanes.get(campaign.id)));
   return seen.row.kind === 'pipeline' ? [pipelineLine(seen), ...stages.map((line) => `  ${line}`)] : stages;
 }
 
 /** The campaign itself first; a pipeline has no counts of its own, so it says its stage. */
-function documentsOf(seen: Seen): object[] {
+function documentsOf(seen: Seen, lanes: Lanes): object[] {
   const { id, kind, state } = seen.row;
-  if (kind !== 'pipeline') return [...seen.campaigns];
-  return [{ id, kind, state, cause: causeOf(seen.row), stage: stageOf(seen) ?? null }, ...seen.campaigns];
+  const campaigns = seen.campaigns.map((campaign) => withLanes(campaign, lanes));
+  if (kind !== 'pipeline') return campaigns;
+  return [{ id, kind, state, cause: causeOf(seen.row), stage: stageOf(seen) ?? null }, ...campaigns];
+}
+
+/** Null: nothing of it runs, or its workflow does not answer. */
+function withLanes(campaign: CampaignSnapshot, lanes: Lanes): object {
+  return { ...campaign, lanes: lanes.get(campaign.id) ?? null };
 }
 
 /** The ledger answers whatever else is down, so a Temporal that does not is one line, not the end. */

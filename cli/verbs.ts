@@ -109,6 +109,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./control.js')).registerExtend,
   },
   {
+    name: 'lanes',
+    summary: 'change the number of episodes in flight',
+    group: CONTROL,
+    load: async () => (await import('./control.js')).registerLanes,
+  },
+  {
     name: 'skip',
     summary: 'leave a failed step out and go on with the next',
     group: CONTROL,

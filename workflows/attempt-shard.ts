@@ -23,7 +23,7 @@ export interface ShardResult {
 }
 
 export async function attemptShard(input: ShardInput): Promise<ShardResult> {
-  const control = new Control(input.control);
+  const control = new Control({ lanes: input.lanes, initial: input.control });
   const { campaign, from, to } = input;
   const plan = await campaigns.planShard(campaign, from, to);
   const todo = shardPositions(plan.missing, from);
@@ -40,9 +40,7 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
   await control.unlessStopped(async () => {
     await control.clear();
     await restorePolicy();
-    await inLanes(input.lanes, next, async (ordinal) => {
-      await control.clear();
-      if (control.stopping) return;
+    await inLanes(control, next, async (ordinal) => {
       const summary = await settleAttempt(
         {
           campaign,

@@ -17,6 +17,7 @@ import { Control, type ControlState } from './control.js';
 import { recordingFailure } from './failure.js';
 import { inLanes } from './lanes.js';
 import { campaigns, episodes } from './proxies.js';
+import { ShardSeats } from './shard-seats.js';
 
 export interface CampaignInput {
   readonly campaign: string;
@@ -33,38 +34,58 @@ export interface CampaignResult {
 }
 
 async function runAttempts({ campaign, lanes, control: initial }: CampaignInput): Promise<CampaignResult> {
-  const control = new Control(initial, (paused) =>
-    campaigns.setState(campaign, paused ? 'paused' : 'running', null),
-  );
+  const control = new Control({
+    lanes,
+    initial,
+    record: (paused) => campaigns.setState(campaign, paused ? 'paused' : 'running', null),
+  });
   const plan = await campaigns.openCampaign(campaign);
   await control.opened();
   const ranges = shardRanges(plan.taskCount * plan.repeat, SHARD_SIZE);
-  const parallel = Math.min(PARALLEL_SHARDS, ranges.length);
-  const lanesOfShard = Math.max(1, Math.floor(lanes / Math.max(1, parallel)));
   let clean = 0;
   let exhausted = 0;
   let shard = 0;
+  const seats = new ShardSeats(PARALLEL_SHARDS, () => ranges.length - shard);
+  const width = {
+    get now() {
+      return seats.width(control.now);
+    },
+    get changed() {
+      return control.changed;
+    },
+  };
   await control.unlessStopped(async () => {
     if (plan.servedByTrainer) await episodes.proveParity(campaign);
     await inLanes(
-      parallel,
+      width,
       () => (control.stopping || shard >= ranges.length ? undefined : shard++),
       async (index) => {
-        await control.clear();
-        if (control.stopping) return;
+        const seat = seats.take();
+        const share = (all: number) => seats.share(all, seat);
         const [from, to] = ranges[index]!;
         const { repeat, maxTries, servedByTrainer } = plan;
-        const result = await control.follow((state) =>
-          startChild(attemptShard, {
-            workflowId: shardId(workflowInfo().workflowId, index),
-            args: [
-              { campaign, from, to, repeat, maxTries, lanes: lanesOfShard, servedByTrainer, control: state },
-            ],
-            cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-          }),
-        );
-        clean += result.clean;
-        exhausted += result.exhausted;
+        try {
+          await control.shareAgain();
+          const result = await control.follow(
+            (state) =>
+              startChild(attemptShard, {
+                workflowId: shardId(workflowInfo().workflowId, index),
+                args: [
+                  {
+                    ...{ campaign, from, to, repeat, maxTries, servedByTrainer },
+                    ...{ lanes: share(control.lanes), control: state },
+                  },
+                ],
+                cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+              }),
+            share,
+          );
+          clean += result.clean;
+          exhausted += result.exhausted;
+        } finally {
+          seats.leave(seat);
+          await control.shareAgain();
+        }
       },
     );
   });

@@ -1,6 +1,7 @@
 /**
- * Pause, unpause and stop: updates with validation on the workflow that a person started; it hands each on to its
- * running children as a signal. A paused workflow finishes what is in flight and starts nothing new.
+ * Pause, unpause, stop, and another number of lanes: updates with validation on the workflow that a person started;
+ * it hands each on to its running children as a signal. A paused workflow finishes what is in flight and starts
+ * nothing new; so does one with more in flight than it now has lanes.
  */
 import {
   ApplicationFailure,
@@ -14,29 +15,56 @@ import {
   log,
   setHandler,
 } from '@temporalio/workflow';
+import { MAX_LANES } from '../temporal.config.js';
+import type { LaneWidth } from './lanes.js';
 
 export interface ControlState {
   readonly paused: boolean;
   /** `now` cancels what is in flight; `after-step` lets the running training step finish. */
   readonly stop: 'no' | 'after-step' | 'now';
+  /** Episodes in flight, where a person has changed it; absent: as the workflow was started. */
+  readonly lanes?: number;
 }
 
 export const pauseUpdate = defineUpdate<ControlState>('pause');
 export const unpauseUpdate = defineUpdate<ControlState>('unpause');
 export const stopUpdate = defineUpdate<ControlState, ['after-step' | 'now']>('stop');
+/** Another number of episodes in flight, from the next attempt on. */
+export const lanesUpdate = defineUpdate<ControlState, [number]>('lanes');
 export const controlSignal = defineSignal<[ControlState]>('control');
-export const controlQuery = defineQuery<ControlState>('control-state');
+export const controlQuery = defineQuery<ControlState & { readonly lanes: number }>('control-state');
 
 interface Child<R> {
   signal(definition: typeof controlSignal, state: ControlState): Promise<void>;
   result(): Promise<R>;
 }
 
+/** The part of a child: of `lanes` in all, how many are its own. */
+type Share = (lanes: number) => number;
+
+const ALL: Share = (lanes) => lanes;
+
+interface Followed {
+  readonly share: Share;
+  told: ControlState;
+}
+
 /** Writes down that the campaign is paused, or goes on. For workflows that have a row of their own in the ledger. */
 export type RecordPause = (paused: boolean) => Promise<unknown>;
 
+export interface ControlOptions {
+  /** Episodes in flight as the workflow was started. */
+  readonly lanes: number;
+  /** Of the workflow that started this one, or carried over from the execution before. */
+  readonly initial?: ControlState | undefined;
+  readonly record?: RecordPause;
+}
+
 /** The control state of one workflow. Construct it first thing, so that no update is missed. */
-export class Control {
+export class Control implements LaneWidth {
+  #lanes: number;
+  #lanesChanged = false;
+  #change = signpost();
   #paused = false;
   #recorded = false;
   #stop: ControlState['stop'] = 'no';
@@ -44,15 +72,16 @@ export class Control {
   #opened = false;
   #recording: Promise<void> | undefined;
   readonly #record: RecordPause | undefined;
-  readonly #children = new Set<Child<unknown>>();
+  readonly #children = new Map<Child<unknown>, Followed>();
   readonly #scope = new CancellationScope({ cancellable: true });
 
-  constructor(initial?: ControlState, record?: RecordPause) {
+  constructor({ lanes, initial, record }: ControlOptions) {
+    this.#lanes = lanes;
     this.#record = record;
     if (initial) this.#set(initial);
     // Whoever cancels the workflow itself means `stop now`.
     CancellationScope.current().cancelRequested.catch(() => this.#apply({ paused: false, stop: 'now' }));
-    setHandler(controlQuery, () => this.state);
+    setHandler(controlQuery, () => ({ ...this.state, lanes: this.#lanes }));
     setHandler(controlSignal, async (state) => {
       if (!this.#ending) await this.#apply(state);
     });
@@ -70,10 +99,38 @@ export class Control {
         }
       },
     });
+    setHandler(lanesUpdate, (to) => this.#apply({ ...this.state, lanes: to }), {
+      validator: (to) => {
+        this.refuseWhenEnding('lanes');
+        if (!Number.isSafeInteger(to) || to < 1 || to > MAX_LANES) {
+          throw refusal(
+            'lanes',
+            `expected a whole number from 1 to ${MAX_LANES}, found ${JSON.stringify(to)}`,
+          );
+        }
+      },
+    });
   }
 
   get state(): ControlState {
-    return { paused: this.#paused, stop: this.#stop };
+    const lanes = this.#lanesChanged ? { lanes: this.#lanes } : {};
+    return { paused: this.#paused, stop: this.#stop, ...lanes };
+  }
+
+  /** Episodes that may be in flight, whether or not it is paused. */
+  get lanes(): number {
+    return this.#lanes;
+  }
+
+  /** How many may be in flight now: none more while paused. A stop leaves room, so that who waits for it learns of it. */
+  get now(): number {
+    if (this.stopping) return Math.max(1, this.#lanes);
+    return this.#paused ? 0 : this.#lanes;
+  }
+
+  /** Settles at the next change of any kind. */
+  get changed(): Promise<void> {
+    return this.#change.reached;
   }
 
   get stopping(): boolean {
@@ -107,12 +164,14 @@ export class Control {
   /** Paused from inside, e.g. because a step failed; a person unpauses it. */
   async pauseSelf(): Promise<void> {
     this.#paused = true;
+    this.#moved();
     await this.#announce();
   }
 
   /** The other way round, where what it waited for was decided. */
   async unpauseSelf(): Promise<void> {
     this.#paused = false;
+    this.#moved();
     await this.#announce();
   }
 
@@ -135,19 +194,25 @@ export class Control {
 
   /**
    * Starts a child and waits for its result; control changes are handed on to it while it runs. `start` gives it
-   * today's state; what changed until it had started is told it then.
+   * today's state; what changed until it had started is told it then. `share`: its part of the lanes.
    */
-  async follow<R>(start: (state: ControlState) => Promise<Child<R>>): Promise<R> {
-    const told = this.state;
+  async follow<R>(start: (state: ControlState) => Promise<Child<R>>, share: Share = ALL): Promise<R> {
+    const told = this.#stateOf(share);
     const child = await start(told);
-    this.#children.add(child);
+    this.#children.set(child, { share, told });
     try {
-      const { paused, stop } = this.state;
-      if (paused !== told.paused || stop !== told.stop) await this.#tell(child);
+      if (differs(told, this.#stateOf(share))) await this.#tell(child);
       return await child.result();
     } finally {
       this.#children.delete(child);
     }
+  }
+
+  /** Where a person has changed the lanes: children whose share is another by now are told it. */
+  async shareAgain(): Promise<void> {
+    if (!this.#lanesChanged) return;
+    const stale = [...this.#children].filter(([, { share, told }]) => differs(told, this.#stateOf(share)));
+    await Promise.all(stale.map(([child]) => this.#tell(child)));
   }
 
   /** Refuses every change from now on, and waits for those that were taken: nothing is written after the end. */
@@ -164,7 +229,7 @@ export class Control {
 
   async #apply(next: ControlState): Promise<ControlState> {
     this.#set(next);
-    await Promise.all([...[...this.#children].map((child) => this.#tell(child)), this.#announce()]);
+    await Promise.all([...[...this.#children.keys()].map((child) => this.#tell(child)), this.#announce()]);
     return this.state;
   }
 
@@ -173,17 +238,35 @@ export class Control {
    * as a signal. A child that has closed meanwhile cannot be told, and need not be: its result is on its way.
    */
   async #tell(child: Child<unknown>): Promise<void> {
+    const followed = this.#children.get(child);
+    const state = this.#stateOf(followed?.share ?? ALL);
+    if (followed) followed.told = state;
     try {
-      await CancellationScope.nonCancellable(() => child.signal(controlSignal, this.state));
+      await CancellationScope.nonCancellable(() => child.signal(controlSignal, state));
     } catch (error) {
       log.info('a child ended before it could be told of a change', { error });
     }
   }
 
+  #stateOf(share: Share): ControlState {
+    const { lanes, ...state } = this.state;
+    return lanes === undefined ? state : { ...state, lanes: share(lanes) };
+  }
+
   #set(next: ControlState): void {
     this.#paused = next.paused;
     this.#stop = next.stop;
+    if (next.lanes !== undefined) {
+      this.#lanes = next.lanes;
+      this.#lanesChanged = true;
+    }
+    this.#moved();
     if (this.#stop === 'now') this.#scope.cancel();
+  }
+
+  #moved(): void {
+    this.#change.reach();
+    this.#change = signpost();
   }
 
   /** One write at a time, so that the last one is the newest. */
@@ -195,6 +278,19 @@ export class Control {
       this.#recorded = paused;
     }
   }
+}
+
+function differs(a: ControlState, b: ControlState): boolean {
+  return a.paused !== b.paused || a.stop !== b.stop || a.lanes !== b.lanes;
+}
+
+/** A promise, and the function that settles it. */
+function signpost(): { readonly reached: Promise<void>; readonly reach: () => void } {
+  let reach = (): void => undefined;
+  const reached = new Promise<void>((done) => {
+    reach = done;
+  });
+  return { reached, reach };
 }
 
 function refusal(what: string, why: string): ApplicationFailure {

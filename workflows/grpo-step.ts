@@ -35,7 +35,7 @@ export interface StepResult {
 }
 
 export async function grpoStep(input: StepInput): Promise<StepResult> {
-  const control = new Control(input.control);
+  const control = new Control({ lanes: input.lanes, initial: input.control });
   const { run, step } = input;
   try {
     return await control.run(() => runStep(input, control));
@@ -121,10 +121,9 @@ async function sampleGroups(
   };
   await enqueueStarts();
   await inLanes(
-    input.lanes,
+    control,
     () => queue.shift(),
     async ({ round, group, member, taskId }) => {
-      await control.clear();
       const summary = await settleAttempt(
         { campaign: run, task: Number(taskId), slot: `${round}.${group}.${member}`, step, weightVersion },
         { firstTry, maxTries: input.maxTries, restorePolicy },

@@ -40,9 +40,10 @@ export async function pipeline(input: PipelineInput): Promise<PipelineResult> {
 }
 
 async function runPipeline(input: PipelineInput): Promise<PipelineResult> {
-  const control = new Control(undefined, (paused) =>
-    campaigns.setState(input.campaign, paused ? 'paused' : 'running', null),
-  );
+  const control = new Control({
+    lanes: input.lanes,
+    record: (paused) => campaigns.setState(input.campaign, paused ? 'paused' : 'running', null),
+  });
   let stage: PipelineStage = 'probe';
   setHandler(pipelineStageQuery, () => stage);
   let report: string | null = null;
@@ -77,7 +78,7 @@ async function runStage(
   return control.follow<WorkflowResultType<StageWorkflow>>((state) =>
     startChild<StageWorkflow>(workflow, {
       workflowId: campaign,
-      args: [{ campaign, lanes: input.lanes, control: state }],
+      args: [{ campaign, lanes: control.lanes, control: state }],
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     }),
   );

@@ -30,7 +30,7 @@ import { refuseSkip, skipStep, skipUpdate } from './skip.js';
 export interface TrainInput {
   readonly campaign: string;
   readonly lanes: number;
-  /** Of the pipeline that started this run, or carried over when it continues as new. */
+  /** Of the pipeline that started this run, or carried over when it continues as new; its lanes win. */
   readonly control?: ControlState;
 }
 
@@ -58,17 +58,19 @@ export async function trainingRun(input: TrainInput): Promise<TrainResult> {
 /** What happened last went well, or why not. */
 type Failure = string | null;
 
-interface Run extends Pick<TrainInput, 'campaign' | 'lanes'> {
+interface Run extends Pick<TrainInput, 'campaign'> {
   readonly plan: TrainPlan;
   readonly control: Control;
 }
 
 async function runTraining(input: TrainInput): Promise<TrainResult> {
-  const { campaign, lanes } = input;
+  const { campaign } = input;
   let cause: Failure = null;
-  const control = new Control(input.control, (paused) =>
-    campaigns.setState(campaign, paused ? 'paused' : 'running', paused ? cause : null),
-  );
+  const control = new Control({
+    lanes: input.lanes,
+    initial: input.control,
+    record: (paused) => campaigns.setState(campaign, paused ? 'paused' : 'running', paused ? cause : null),
+  });
   // Handlers first: an update that finds none is refused, and the ledger may take its time.
   let step = 0;
   let steps = 0;
@@ -109,7 +111,7 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
     { validator: (wanted) => refuseSkip(wanted, { control, step, waits: rests && !due }) },
   );
   const plan = await campaigns.openTraining(campaign);
-  const run: Run = { campaign, lanes, plan, control };
+  const run: Run = { campaign, plan, control };
   steps = plan.steps;
   step = plan.nextStep;
   // The step before may have been stopped before its evaluation; one that is done is not run again.
@@ -183,7 +185,7 @@ async function leaveOut(run: Run, step: number, steps: number): Promise<Failure>
 
 /** `solved`: every attempt of every group that the step could start passed. That is an end, not a failure. */
 async function train(
-  { campaign, lanes, plan, control }: Run,
+  { campaign, plan, control }: Run,
   step: number,
   steps: number,
 ): Promise<{ readonly failure: Failure; readonly solved: boolean }> {
@@ -194,7 +196,7 @@ async function train(
     const result = await control.follow((state) =>
       startChild(grpoStep, {
         workflowId: stepId(workflowInfo().workflowId, step),
-        args: [{ run: campaign, step, shape, maxTries, lanes, save, control: state }],
+        args: [{ run: campaign, step, shape, maxTries, lanes: control.lanes, save, control: state }],
         cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       }),
     );
@@ -205,14 +207,14 @@ async function train(
 }
 
 /** Evaluates the held-out tasks, as a campaign of its own, and notes the score on the step. */
-async function validate({ campaign, lanes, control }: Run, step: number): Promise<Failure> {
+async function validate({ campaign, control }: Run, step: number): Promise<Failure> {
   const cause = await outcome(async () => {
     const claimed = await campaigns.claimValidation(campaign, step);
     if (!claimed.done) {
       const result = await control.follow((state) =>
         startChild(evaluation, {
           workflowId: claimed.id,
-          args: [{ campaign: claimed.id, lanes, control: state }],
+          args: [{ campaign: claimed.id, lanes: control.lanes, control: state }],
           cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
         }),
       );

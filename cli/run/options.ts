@@ -4,7 +4,7 @@ import type { ModelRef } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { campaignId } from '../../core/keys.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
-import { LANES } from '../../temporal.config.js';
+import { LANES, MAX_LANES } from '../../temporal.config.js';
 
 export interface StageOptions {
   readonly file?: string;
@@ -32,7 +32,7 @@ export function stageOptions(command: Command): Command {
 }
 
 /** Above these a number is a slip of the keyboard, or more than one run file should ask for. */
-export const LIMITS = { steps: 100_000, repeat: 10_000, lanes: 1_000 } as const;
+export const LIMITS = { steps: 100_000, repeat: 10_000, lanes: MAX_LANES } as const;
 
 /** A whole number from `least` to `most`. */
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {

@@ -5,13 +5,16 @@ import type { CampaignSnapshot } from './snapshot.js';
 
 const BAR = 20;
 
-export function progressLine(campaign: CampaignSnapshot): string {
+/** `lanes`: how many episodes may be in flight, where somebody has asked its workflow. */
+export function progressLine(campaign: CampaignSnapshot, lanes?: number): string {
   const { id, state, counts } = campaign;
   const parts = [
     pc.bold(id.padEnd(22)),
     stateText(state),
     campaign.training ? trainingText(campaign) : attemptsText(campaign),
   ];
+  if (lanes !== undefined)
+    parts.push(`${campaign.running} in flight of ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`);
   if (state === 'running') {
     if (campaign.perMinute > 0) parts.push(`${(campaign.perMinute / 60).toFixed(1)}/s`);
     if (campaign.secondsLeft !== null && campaign.secondsLeft > 0) {

@@ -12,6 +12,8 @@ export interface CampaignSnapshot {
   /** Attempts that the campaign will have in the end; null for a training run, which refills as it goes. */
   readonly expected: number | null;
   readonly perMinute: number;
+  /** Episodes that run now. */
+  readonly running: number;
   /** Seconds until the end at the current rate, or null where that is not known. */
   readonly secondsLeft: number | null;
   readonly training: TrainingSnapshot | null;
@@ -54,7 +56,7 @@ async function one(
 ): Promise<CampaignSnapshot> {
   const row = await ledger.campaign(id);
   const counts = await ledger.counts(id);
-  const { perMinute } = await ledger.progress(id, 20);
+  const { perMinute, running } = await ledger.progress(id, 20);
   const config = row?.config as { tasks?: readonly string[]; repeat?: number; steps?: number } | undefined;
   const steps = stepsInAll({ steps: config?.steps ?? 0 }, row?.result);
   const training = kind === 'train' ? await trainingOf(ledger, id, steps) : null;
@@ -68,6 +70,7 @@ async function one(
     counts,
     expected,
     perMinute,
+    running,
     secondsLeft: training
       ? trainingLeft(training)
       : left === null || perMinute === 0
