@@ -19,6 +19,8 @@ export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: JsonObject;
+  /** The arguments as JSON text, where JavaScript's numbers are not as written (`core/exact-json.ts`). */
+  readonly argumentsText?: string;
 }
 
 export type Message =

@@ -62,6 +62,8 @@ export interface Task {
   /** Several leading system messages are joined by a blank line in `core/render`. */
   readonly systemMessages: readonly string[];
   readonly user: UserBrief;
+  /** A conversation that has taken place before the opening: part of every prompt, none of it the policy's own. */
+  readonly history?: readonly Message[];
   /** Marker in the agent's visible text that ends the conversation, e.g. `<DONE>`. */
   readonly doneMarker: string;
   /** Agent actions (a turn's tool calls, or a visible message) before `agent_limit`. */

@@ -59,7 +59,12 @@ export async function executeCall(call: ToolCall, options: CallOptions): Promise
     const server = await options.toolbox.server(spec, options.signal);
     if (server === undefined) return ending(call);
     const { signal, timeoutMs } = options;
-    const result = await options.session.call(server, call.name, call.arguments, { signal, timeoutMs });
+    const exact = call.argumentsText === undefined ? {} : { exact: call.argumentsText };
+    const result = await options.session.call(server, call.name, call.arguments, {
+      signal,
+      timeoutMs,
+      ...exact,
+    });
     return { role: 'tool', callId: call.id, name: call.name, content: result.text, isError: result.isError };
   } catch (error) {
     if (options.signal.aborted) throw error;

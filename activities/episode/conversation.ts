@@ -38,7 +38,10 @@ export async function converse(parts: ConversationParts): Promise<Termination> {
   const maxActions = Math.min(limits.agentActions, task.maxAgentActions);
   const maxAnswers = Math.min(limits.userTurns, task.user.maxTurns);
   for (const content of task.systemMessages) record.messages.push({ role: 'system', content });
-  let observations: readonly Message[] = [{ role: 'user', content: task.user.opening }];
+  let observations: readonly Message[] = [
+    ...(task.history ?? []),
+    { role: 'user', content: task.user.opening },
+  ];
   record.messages.push(...observations);
   let answers = 0;
   for (let actions = 1; ; actions += 1) {

@@ -61,9 +61,9 @@ export function turnDifferences(
   return { read, differences };
 }
 
-/** The n-th message of the agent is that of turn n. */
-export function assistantTurns({ messages }: Trajectory): readonly AssistantAt[] {
-  return messages
-    .filter((message) => message.role === 'assistant')
-    .map((message, turn) => ({ message, turn }));
+/** The agent's own messages, one a turn; what a task's history put into its mouth comes before them. */
+export function assistantTurns({ messages, turns }: Trajectory): readonly AssistantAt[] {
+  const all = messages.filter((message) => message.role === 'assistant');
+  const given = turns.length === 0 ? 0 : Math.max(0, all.length - turns.length);
+  return all.slice(given).map((message, turn) => ({ message, turn }));
 }

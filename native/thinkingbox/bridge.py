@@ -1,35 +1,52 @@
 """The ThinkingBox bridge: one long-lived process that lists, hydrates and grades cases with the official package.
 
-Started by suites/thinkingbox/bridge.ts as `python -u bridge.py DATASET SERVERS_YAML` with the checkouts on
-PYTHONPATH. Speaks JSON lines (channel.py). Each request runs in a thread of its own, since a check waits for the
-judge. Ends when its stdin closes.
+Started by suites/thinkingbox/bridge.ts as `python -u bridge.py SETTINGS` with the checkouts on PYTHONPATH; SETTINGS is
+JSON: `{dataset, servers, search, states}`. Speaks JSON lines (channel.py). Each request runs in a thread of its own,
+since a check waits for the judge. Ends when its stdin closes.
 """
 
 import json
 import sys
 import threading
 import traceback
-from pathlib import Path
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from channel import Channel, Refused
 
 channel = Channel()
 
-import yaml  # noqa: E402
-
 from catalogue import Catalogue, UnknownCase  # noqa: E402
+from differences import differences  # noqa: E402
 from errors import BadInput  # noqa: E402
 from grading import DONE, grade  # noqa: E402
-from reference import ASIDE, Reference, server_module  # noqa: E402
-from thinkingbox.common.config_types import merge_bot_instructions  # noqa: E402
+from history import calls_to_play, our_messages  # noqa: E402
+from reference import ASIDE, Expected, Reference, server_module  # noqa: E402
+from servers import Servers, started  # noqa: E402
+from thinkingbox.common.config_types import (  # noqa: E402
+    HydratedTestCase,
+    format_string_or_none,
+    merge_bot_instructions,
+)
+
+
+@dataclass(frozen=True)
+class CaseServer:
+    spec: dict[str, Any]
+    # As the official session gets it, golden calls and all.
+    config: dict[str, Any]
+    # The module whose final state can be worked out aside, with what is expected of it; or neither.
+    module: ModuleType | None
+    expected: Expected | None
 
 
 class Bridge:
-    def __init__(self, dataset: str, servers_file: str) -> None:
-        self._catalogue = Catalogue(dataset)
+    def __init__(self, dataset: str, servers: str, search: bool, states: str) -> None:
+        self._catalogue = Catalogue(dataset, search)
         self._reference = Reference()
-        self._servers: dict[str, dict[str, Any]] = yaml.safe_load(Path(servers_file).read_text())["servers"]
+        self._servers = Servers(servers)
+        self._whole = states == "whole"
         # Hydration and imports touch shared state; checks only read it.
         self._lock = threading.Lock()
 
@@ -37,110 +54,146 @@ class Bridge:
         with self._lock:
             return self._catalogue.open(request["names"])
 
-    def load(self, request: dict[str, Any]) -> Any:
-        name = request["name"]
+    def list(self, request: dict[str, Any]) -> Any:
+        """Ids of all cases of the dataset."""
         with self._lock:
-            case = self._catalogue.case(name)
-            unsupported = [
-                what
-                for what, present in (
-                    ("a conversation history", case.history is not None),
-                    ("a query formatted with the init result", case.format_query),
-                    ("a tool with a direct response", any(t.direct_response for t in case.scenario.tools)),
-                    (
-                        "a fixture that calls tools through the session proxy",
-                        any(f.type.endswith("SessionClientFixture") for f in case.fixtures.values()),
-                    ),
-                )
-                if present
-            ]
-            servers = [self._server(name, server, config) for server, config in self._catalogue.config(name).items()]
-        instructions = merge_bot_instructions(case.scenario.bot_instructions, case.bot_instructions)
+            return self._catalogue.names()
+
+    def load(self, request: dict[str, Any]) -> Any:
+        case, servers = self._case(request["name"])
+        direct = [tool.name for tool in case.scenario.tools if tool.direct_response]
+        history = case.history or []
         return {
-            "systemMessages": [text for text in (case.agent.system_instructions, instructions) if text],
-            "opening": case.query,
-            "context": case.user_context or "",
+            **_opening(case, {}),
+            "formatted": case.format_query,
+            "history": our_messages(history),
+            "historyCalls": calls_to_play(history, {tool.name for tool in case.agent.builtin_tools}),
             "maxUserTurns": case.max_user_sim_turns,
             "maxAgentActions": case.max_agent_sim_turns,
             "doneMarker": DONE,
             "builtinTools": [tool.model_dump() for tool in case.agent.builtin_tools],
             "tools": [tool.model_dump() for tool in case.scenario.tools],
-            "servers": servers,
-            "unsupported": unsupported,
+            "servers": [self._loaded(name, server) for name, server in servers.items()],
+            "unsupported": [f"the tool {name} with a direct response" for name in direct],
         }
 
-    def _server(self, case: str, server: str, config: dict[str, Any]) -> dict[str, Any]:
-        spec = self._spec(case, server)
-        expected = None
-        module = server_module(spec["command"], config)
-        if module is not None:
-            known = self._reference.expected(case, server, module, config)
-            expected = {"result_db_hash": known["golden_hash"], "result_db_state": known["golden"]}
+    def _loaded(self, name: str, server: CaseServer) -> dict[str, Any]:
+        config, expected = server.config, None
+        if server.expected is not None:
             config = {key: value for key, value in config.items() if key not in ASIDE}
-        return {"name": server, **_started(spec), "config": json.dumps(config), "expected": expected}
+            expected = {"result_db_hash": server.expected.golden_hash, "changes": server.expected.changes}
+            if self._whole:
+                expected["result_db_state"] = server.expected.golden.state()
+        return {"name": name, **started(server.spec), "config": json.dumps(config), "expected": expected}
 
-    def _spec(self, case: str, server: str) -> dict[str, Any]:
-        spec = self._servers.get(server)
-        if spec is None or spec.get("type") != "mcp-process":
-            known = ", ".join(sorted(self._servers))
-            raise BadInput(f"{case}: server {server}", f"a process server of servers.yaml ({known})", repr(spec))
-        command = [part.replace("{python}", sys.executable) for part in spec["command"]]
-        return {"command": command, "env": spec.get("env") or {}, "cwd": spec.get("cwd")}
+    def opening(self, request: dict[str, Any]) -> Any:
+        """What a case begins with when its words depend on what the servers said to their start state."""
+        with self._lock:
+            case = self._catalogue.case(request["name"])
+        try:
+            return _opening(case, _init_result(request["initResult"]))
+        except (KeyError, IndexError, AttributeError, ValueError) as error:
+            raise BadInput(
+                f"case {request['name']}", "words that can be formatted with the init result", repr(error)
+            ) from error
+
+    def effects(self, request: dict[str, Any]) -> Any:
+        """What an episode keeps of the reported states: hash and changes since the start, or all of it."""
+        _, servers = self._case(request["name"])
+        return {
+            name: self._kept(servers[name], json.loads(text)) for name, text in request["effects"].items()
+        }
+
+    def _kept(self, server: CaseServer, reported: dict[str, Any]) -> dict[str, Any]:
+        if server.expected is None:
+            return reported
+        state = reported["result_db_state"]
+        kept = {
+            "result_db_hash": reported["result_db_hash"],
+            "changes": differences(server.expected.initial.state(), state),
+        }
+        return {**kept, "result_db_state": state} if self._whole else kept
 
     def grade(self, request: dict[str, Any]) -> Any:
-        name = request["name"]
-        effects = dict(request["effects"])
-        with self._lock:
-            case = self._catalogue.case(name)
-            configs = self._catalogue.config(name)
-            modules = {
-                server: server_module(self._spec(name, server)["command"], config)
-                for server, config in configs.items()
-            }
-        for server, module in modules.items():
-            if module is not None:
-                known = self._reference.expected(name, server, module, configs[server])
-                effects[server] = self._reference.official_effects(
-                    known, module, effects[server], configs[server]
+        case, servers = self._case(request["name"])
+        effects = {name: json.loads(text) for name, text in request["effects"].items()}
+        for name, server in servers.items():
+            if server.module is not None and server.expected is not None:
+                effects[name] = self._reference.official_effects(
+                    server.expected, server.module, effects[name], server.config
                 )
-        return grade(channel, request["id"], case, effects, request["messages"], request["initResult"])
+        return grade(
+            channel,
+            request["id"],
+            case,
+            effects=effects,
+            messages=request["messages"],
+            given=request["given"],
+            init_result=_init_result(request["initResult"]),
+        )
 
     def find(self, request: dict[str, Any]) -> Any:
         """Ids of the opened cases that begin with this message; a few share one."""
         with self._lock:
-            cases = self._catalogue.cases.items()
-            return [name for name, case in cases if case.query == request["opening"]]
+            self._catalogue.open(request["names"])
+            cases = self._catalogue.cases
+            return [name for name in request["names"] if cases[name].query == request["opening"]]
 
     def golden(self, request: dict[str, Any]) -> Any:
         """The golden calls of a case. Test material: nothing but the scripted policy of our tests asks for them."""
         with self._lock:
             configs = self._catalogue.config(request["name"])
         return [
-            {"name": call["tool"], "arguments": call.get("parameters") or {}}
+            {"name": call["tool"], "arguments": arguments, "argumentsText": json.dumps(arguments)}
             for config in configs.values()
             for call in (config.get("golden_test_case") or {}).get("tool_interactions", [])
             if call.get("tool")
+            for arguments in [call.get("parameters") or {}]
         ]
 
+    def _case(self, name: str) -> tuple[HydratedTestCase, dict[str, CaseServer]]:
+        with self._lock:
+            case = self._catalogue.case(name)
+            servers = {
+                server: self._server(name, server, config)
+                for server, config in self._catalogue.config(name).items()
+            }
+        return case, servers
 
-def _started(spec: dict[str, Any]) -> dict[str, Any]:
-    """How the server is started: Python programs through serve.py or warm.py, anything else by its own command."""
-    python, *rest = spec["command"]
-    program = rest[1:] if rest[:1] == ["-m"] else rest
-    if python != sys.executable or len(program) != 1:
-        return {**spec, "warm": None}
-    here = Path(__file__)
+    def _server(self, case: str, server: str, config: dict[str, Any]) -> CaseServer:
+        spec = self._servers.spec(case, server)
+        module = server_module(spec["command"], config)
+        expected = None if module is None else self._reference.expected(case, server, module, config)
+        return CaseServer(spec, config, module, expected)
+
+
+def _opening(case: HydratedTestCase, init_result: dict[str, Any]) -> dict[str, Any]:
+    own, query, context = case.bot_instructions, case.query, case.user_context
+    if case.format_query and init_result:
+        own, query, context = (format_string_or_none(text, init_result) for text in (own, query, context))
+    instructions = merge_bot_instructions(case.scenario.bot_instructions, own)
     return {
-        **spec,
-        "command": [python, str(here.with_name("serve.py")), *program],
-        "warm": [python, str(here.with_name("warm.py")), *program],
+        "systemMessages": [text for text in (case.agent.system_instructions, instructions) if text],
+        "opening": query,
+        "context": context or "",
+    }
+
+
+def _init_result(said: dict[str, str]) -> dict[str, Any]:
+    """What every server said to its start state, without its status; from text, so that numbers stay as they are."""
+    return {
+        server: {key: value for key, value in json.loads(text).items() if key != "status"}
+        for server, text in said.items()
     }
 
 
 def answer(bridge: Bridge, request: dict[str, Any]) -> None:
     handlers = {
         "open": bridge.open,
+        "list": bridge.list,
         "load": bridge.load,
+        "opening": bridge.opening,
+        "effects": bridge.effects,
         "grade": bridge.grade,
         "find": bridge.find,
         "golden": bridge.golden,
@@ -161,8 +214,7 @@ def answer(bridge: Bridge, request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    dataset, servers_file = sys.argv[1:]
-    bridge = Bridge(dataset, servers_file)
+    bridge = Bridge(**json.loads(sys.argv[1]))
     for request in channel.requests():
         threading.Thread(target=answer, args=(bridge, request), daemon=True).start()
 

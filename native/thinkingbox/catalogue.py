@@ -29,8 +29,9 @@ def digest(value: Any) -> str:
 
 
 class Catalogue:
-    def __init__(self, dataset: str) -> None:
+    def __init__(self, dataset: str, search: bool) -> None:
         self.root = Path(dataset)
+        self._search = search
         self._dataset = Dataset(self.root)
         self.cases: dict[str, HydratedTestCase] = {}
 
@@ -40,6 +41,8 @@ class Catalogue:
         for name in names:
             if name.count(":") != 1:
                 raise BadInput("case id", "file.py:test_name", repr(name))
+            if name in self.cases:
+                continue
             by_file.setdefault(name.split(":")[0], []).append(name)
         for file, wanted in by_file.items():
             self._open_file(file, wanted)
@@ -60,24 +63,43 @@ class Catalogue:
             for case in iter_cases_by_names(wanted, base_dir=self.root, agent=AGENT):
                 self.cases[case.uid] = case
         except (SyntaxError, ValueError, yaml.YAMLError) as error:
-            cause = f"; {error.__cause__}" if error.__cause__ else ""
-            raise BadInput(
-                str(path), "a case file that can be read", f"{type(error).__name__}: {error}{cause}"
-            ) from error
+            raise _unreadable(path, error) from error
         except FileNotFoundError as error:
             raise BadInput(str(path), "every case to be complete and not skipped", str(error)) from error
 
+    def names(self) -> list[str]:
+        """All cases of the dataset that are not marked to be skipped. Raises BadInput for a file that cannot be read."""
+        found: list[str] = []
+        for path in sorted((self.root / "test_case").rglob("*.py")):
+            try:
+                cases = load_test_file(path, check_config=True).test_cases
+            except (SyntaxError, ValueError, yaml.YAMLError) as error:
+                raise _unreadable(path, error) from error
+            found += [f"{path.name}:{case.uid}" for case in cases if not case.tags.skip]
+        return found
+
+    def _open_whole_file(self, name: str) -> None:
+        """Reading one case reads its file, so its neighbours are kept too; a neighbour that cannot be read is left."""
+        file = name.split(":")[0]
+        try:
+            path = self._dataset.get_testfile_path(file)
+            names = [f"{file}:{case.uid}" for case in load_test_file(path).test_cases if not case.tags.skip]
+            self.open(names)
+        except (FileNotFoundError, SyntaxError, ValueError, yaml.YAMLError, BadInput, UnknownCase):
+            return  # what is wrong with the wanted case itself is told when it is opened alone
+
     def case(self, name: str) -> HydratedTestCase:
         if name not in self.cases:
+            self._open_whole_file(name)
             self.open([name])
         return self.cases[name].model_copy(deep=True)
 
     def config(self, name: str) -> dict[str, dict[str, Any]]:
-        """Session configuration by server, merged as the official session is, with search sources removed."""
+        """Session configuration by server, merged as the official session is; without search, no sources for it."""
         case = self.case(name)
         merged = merge_init_config(case.scenario.world_state, case.init)
         return {
-            server: {**config, "sources": []} if "sources" in config else config
+            server: {**config, "sources": []} if "sources" in config and not self._search else config
             for server, config in merged.items()
         }
 
@@ -92,6 +114,11 @@ class Catalogue:
             # Start state and wanted calls, whatever the wording: a reworded or re-checked case has the same.
             "templateDigest": digest([case.metadata["scenario"], case.init]),
         }
+
+
+def _unreadable(path: Path, error: Exception) -> BadInput:
+    cause = f"; {error.__cause__}" if error.__cause__ else ""
+    return BadInput(str(path), "a case file that can be read", f"{type(error).__name__}: {error}{cause}")
 
 
 class UnknownCase(Exception):

@@ -1,6 +1,7 @@
 """The official check of a case, run on a finished conversation; what it asks the judge goes to the host."""
 
 import contextlib
+import json
 import threading
 from typing import Any, Iterator
 
@@ -21,6 +22,7 @@ from thinkingbox.common.llm_session_base import LLMSessionBase
 from thinkingbox.common.testrunner import TestScript
 
 from channel import Channel, Refused
+from session_client import calling, with_live_client
 
 DONE = "<DONE>"
 
@@ -133,12 +135,14 @@ class RecordingJudge(Judge):
         return answer
 
 
-def conversation(messages: list[dict[str, Any]]) -> tuple[list[Message], list[ToolCallResponse]]:
-    """Our messages in the official form, and every tool call with its response, in order."""
+def conversation(
+    messages: list[dict[str, Any]], given: int
+) -> tuple[list[Message], list[ToolCallResponse]]:
+    """Our messages in the official form, and every tool call after the first `given` messages with its response."""
     results = {m["callId"]: m["content"] for m in messages if m["role"] == "tool"}
     out: list[Message] = []
     calls: list[ToolCallResponse] = []
-    for m in messages:
+    for index, m in enumerate(messages):
         if m["role"] in ("system", "user"):
             out.append(Text(role=m["role"], content=m["content"]))
         elif m["role"] == "tool":
@@ -150,25 +154,43 @@ def conversation(messages: list[dict[str, Any]]) -> tuple[list[Message], list[To
                 done = {"is_done": True} if m["content"].strip().endswith(DONE) else {}
                 out.append(Text(role="assistant", content=m["content"], metadata=done))
             if m["toolCalls"]:
-                made = [ToolCall(name=c["name"], arguments=c["arguments"], id=c["id"]) for c in m["toolCalls"]]
+                made = [ToolCall(name=c["name"], arguments=_arguments(c), id=c["id"]) for c in m["toolCalls"]]
                 out.append(ParallelToolCall(tool_calls=made))
-                for call in made:
-                    # A call that ended the conversation was never answered; the official record has an empty answer.
-                    response = ToolResponse(name=call.name, content=results.get(call.id, ""), id=call.id)
-                    calls.append(ToolCallResponse(tool_call=call, tool_response=response))
+                # A call that ended the conversation was never answered; the official record has an empty answer.
+                answered = [
+                    ToolCallResponse(
+                        tool_call=call,
+                        tool_response=ToolResponse(
+                            name=call.name, content=results.get(call.id, ""), id=call.id
+                        ),
+                    )
+                    for call in made
+                ]
+                calls += answered if index >= given else []
     return out, calls
+
+
+def _arguments(call: dict[str, Any]) -> dict[str, Any]:
+    """As the agent wrote them, where JavaScript's numbers are not."""
+    text = call.get("argumentsText")
+    return call["arguments"] if text is None else json.loads(text)
 
 
 def grade(
     channel: Channel,
     request: int,
     case: HydratedTestCase,
+    *,
     effects: dict[str, Any],
     messages: list[dict[str, Any]],
+    given: int,
     init_result: dict[str, Any],
 ) -> dict[str, Any]:
-    """Runs the check. Raises Refused when the host could not answer a question of the judge."""
-    official, calls = conversation(messages)
+    """Runs the check. `given`: messages that the case began with, system messages and history.
+
+    Raises Refused when the host could not answer a question of the judge, or a tool call of the check.
+    """
+    official, calls = conversation(messages, given)
     said = [m for m in official if isinstance(m, Text) and m.role == "assistant" and m.tag == "text"]
     context = TestContext(
         response=said[-1].content if said else "",
@@ -178,8 +200,14 @@ def grade(
         init_result=init_result,
     )
     judge = RecordingJudge(HostModel(channel, request))
-    script = TestScript(case.test_code, judge, fixtures=build_fixtures(case.fixtures), test_uid=case.uid)
-    result: TestResult = script.evaluate_sync(context)
+
+    def call_tool(server: str, tool: str, arguments: str) -> str:
+        return channel.ask(request, "tool", server=server, tool=tool, arguments=arguments)
+
+    with calling(call_tool):
+        fixtures = build_fixtures(with_live_client(case.fixtures))
+        script = TestScript(case.test_code, judge, fixtures=fixtures, test_uid=case.uid)
+        result: TestResult = script.evaluate_sync(context)
     return {
         "passed": result.result,
         "reward": result.reward,

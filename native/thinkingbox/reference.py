@@ -10,9 +10,14 @@ Servers that are not made of these classes keep their whole configuration and re
 
 import asyncio
 import importlib
+import json
 import threading
+import zlib
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
+
+from differences import differences
 
 ASIDE = ("golden_test_case", "rubrics", "rubrics_yesno")
 
@@ -25,16 +30,35 @@ def server_module(command: list[str], config: dict[str, Any]) -> ModuleType | No
     return module if hasattr(module, "SandboxToolsSystem") else None
 
 
+class Packed:
+    """A state as compressed JSON: a worker keeps two for each of 507 cases."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self._bytes = zlib.compress(json.dumps(state).encode(), 1)
+
+    def state(self) -> dict[str, Any]:
+        return json.loads(zlib.decompress(self._bytes))
+
+
+@dataclass(frozen=True)
+class Expected:
+    """States as `to_state_dict` gives them, the official hash, and the way from the one to the other."""
+
+    initial: Packed
+    golden: Packed
+    golden_hash: str
+    changes: list[dict[str, Any]]
+
+
 class Reference:
     """Expected final states by case and server; each is computed once in the life of the process."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], dict[str, Any]] = {}
+        self._known: dict[tuple[str, str], Expected] = {}
         # Official tools and fixtures are synchronous Python on shared modules: one at a time.
         self._lock = threading.Lock()
 
-    def expected(self, case: str, server: str, module: ModuleType, config: dict[str, Any]) -> dict[str, Any]:
-        """`{initial, golden, golden_hash}`: states as `to_state_dict` gives them, and the official hash."""
+    def expected(self, case: str, server: str, module: ModuleType, config: dict[str, Any]) -> Expected:
         with self._lock:
             key = (case, server)
             if key not in self._known:
@@ -42,19 +66,20 @@ class Reference:
             return self._known[key]
 
     def official_effects(
-        self, expected: dict[str, Any], module: ModuleType, reported: dict[str, Any], config: dict[str, Any]
+        self, expected: Expected, module: ModuleType, reported: dict[str, Any], config: dict[str, Any]
     ) -> dict[str, Any]:
         """Effects in the official shape, from what the agent's server reported and what was expected."""
+        golden = expected.golden.state()
         difference: list[dict[str, Any]] = []
-        if reported["result_db_hash"] != expected["golden_hash"]:
+        if reported["result_db_hash"] != expected.golden_hash:
             with self._lock:
-                difference = _difference(module, reported["result_db_state"], expected["golden"])
+                difference = _difference(module, reported["result_db_state"], golden)
         return {
-            "initial_db_state": expected["initial"],
+            "initial_db_state": expected.initial.state(),
             "result_db_state": reported["result_db_state"],
             "result_db_hash": reported["result_db_hash"],
-            "golden_db_state": expected["golden"],
-            "golden_db_hash": expected["golden_hash"],
+            "golden_db_state": golden,
+            "golden_db_hash": expected.golden_hash,
             "diff": difference,
             "rubrics": config.get("rubrics") or {},
             "rubrics_yesno": config.get("rubrics_yesno") or [],
@@ -65,18 +90,16 @@ def _fresh(module: ModuleType) -> Any:
     return module.SandboxToolsSystem(toolsets=module.initialize_sandbox_system().toolsets)
 
 
-def _play(module: ModuleType, config: dict[str, Any]) -> dict[str, Any]:
+def _play(module: ModuleType, config: dict[str, Any]) -> Expected:
     system = _fresh(module)
     if config.get("data_patch"):
         system.apply_data_patch(config["data_patch"])
-    initial = system.get_database_state()
+    initial = Packed(system.get_database_state())
     if config.get("golden_test_case"):
         asyncio.run(module.apply_golden_set_to_database(system, config["golden_test_case"]))
-    return {
-        "initial": initial,
-        "golden": system.db.to_state_dict(),
-        "golden_hash": module.calculate_database_hash(system.db),
-    }
+    golden = Packed(system.db.to_state_dict())
+    changes = differences(initial.state(), golden.state())
+    return Expected(initial, golden, module.calculate_database_hash(system.db), changes)
 
 
 def _difference(module: ModuleType, result: dict[str, Any], golden: dict[str, Any]) -> list[dict[str, Any]]:

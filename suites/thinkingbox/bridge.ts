@@ -17,9 +17,15 @@ const LAST_WORDS = 2_000;
 export interface BridgeSettings {
   readonly python: string;
   readonly dataDir: string;
+  /** True: the servers may ask a Typesense, so that their search sources stay in the start state. */
+  readonly search?: boolean;
+  /** What is kept of a final state: the changes since the start, or all of it. */
+  readonly states?: KeptStates;
   /** Environment of Python programs of this checkout. */
   readonly env: Readonly<Record<string, string>>;
 }
+
+export type KeptStates = 'changes' | 'whole';
 
 /** The bridge answered, and the answer is an error. */
 export class BridgeError extends Error {
@@ -35,7 +41,7 @@ export class BridgeLost extends Error {
 }
 
 export interface BridgeRequest<T> {
-  readonly op: 'open' | 'load' | 'grade' | 'find' | 'golden';
+  readonly op: 'open' | 'list' | 'load' | 'opening' | 'effects' | 'grade' | 'find' | 'golden';
   readonly body: object;
   readonly reply: z.ZodType<T>;
   readonly signal: AbortSignal;
@@ -133,13 +139,14 @@ export class Bridge {
 
   private running(): Child {
     if (this.child) return this.child;
-    const { python, dataDir, env } = this.settings;
-    const args = [
-      '-u',
-      nativeFile('bridge.py'),
-      join(dataDir, 'dataset'),
-      join(dataDir, 'servers', 'servers.yaml'),
-    ];
+    const { python, dataDir, env, search = false, states = 'changes' } = this.settings;
+    const settings = {
+      dataset: join(dataDir, 'dataset'),
+      servers: join(dataDir, 'servers', 'servers.yaml'),
+      search,
+      states,
+    };
+    const args = ['-u', nativeFile('bridge.py'), JSON.stringify(settings)];
     // A group of its own: Ctrl-C at a terminal is ours to handle, and the end of its stdin ends it.
     const child = spawn(python, args, { env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.child = child;

@@ -3,8 +3,9 @@
  * meets. Test material only: never shown to a model, never probed or trained on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { losesForm } from '../../core/exact-json.js';
 import { Fault, UsageError } from '../../core/faults.js';
-import type { AssistantMessage, Message } from '../../core/message.js';
+import type { AssistantMessage, Message, ToolCall } from '../../core/message.js';
 import type { Policy, PolicyRequest, PolicyTurn } from '../../core/policy.js';
 import { randomStream } from '../../core/random.js';
 import type { ScriptedSettings } from '../../core/scripted.js';
@@ -57,12 +58,16 @@ function scripted(
             role: 'assistant',
             reasoning: '',
             content: call ? '' : FAREWELL,
-            toolCalls: call ? [{ id, name: call.name, arguments: call.arguments }] : [],
+            toolCalls: call ? [{ id, ...written(call) }] : [],
           });
         },
       };
     },
   };
+}
+
+function written({ name, arguments: args, argumentsText }: ScriptedCall): Omit<ToolCall, 'id'> {
+  return { name, arguments: args, ...(losesForm(argumentsText) ? { argumentsText } : {}) };
 }
 
 async function onlyTask(suite: ThinkingBoxSuite, opening: string): Promise<string> {

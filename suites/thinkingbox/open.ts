@@ -4,6 +4,7 @@ import { UsageError } from '../../core/faults.js';
 import { checkCheckout } from './checkout.js';
 import { prepareThinkingBox } from './python.js';
 import { createThinkingBox, readList, type ThinkingBoxSuite } from './suite.js';
+import { SERVER_STARTS, type ServerStart } from './task.js';
 
 /** Variables that name a checkout; a configuration key that names one is passed on as its variable. */
 export const VARIABLES = {
@@ -13,6 +14,8 @@ export const VARIABLES = {
   cases: 'THINKINGBOX_CASES',
   /** Optional: an interpreter that has the packages already. */
   python: 'THINKINGBOX_PYTHON',
+  /** Optional: `stdio` starts a program for every session, for machines where servers cannot be forked. */
+  servers: 'THINKINGBOX_SERVERS',
 } as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -45,8 +48,15 @@ export async function openThinkingBox(
     dataDir,
     python,
     places,
+    servers: serverStart(env[VARIABLES.servers]),
     ...(list === undefined ? {} : { cases: await readList(list) }),
   });
+}
+
+function serverStart(text = 'forked'): ServerStart {
+  const start = SERVER_STARTS.find((name) => name === text);
+  if (start) return start;
+  throw new UsageError(VARIABLES.servers, SERVER_STARTS.join(' or '), `"${text}"`);
 }
 
 function required(env: Environment, name: string, expected: string): string {

@@ -52,10 +52,45 @@ const caseServer = z.object({
 });
 export type CaseServer = z.infer<typeof caseServer>;
 
-export const loadedCase = z.object({
+const scriptedCall = z.object({
+  name: z.string(),
+  arguments: jsonObject,
+  /** The same as JSON text, with its numbers as written. */
+  argumentsText: z.string(),
+});
+export type ScriptedCall = z.infer<typeof scriptedCall>;
+
+const historyMessage = z.discriminatedUnion('role', [
+  z.object({ role: z.enum(['system', 'user']), content: z.string() }),
+  z.object({
+    role: z.literal('assistant'),
+    reasoning: z.string(),
+    content: z.string(),
+    toolCalls: z.array(scriptedCall.extend({ id: z.string() })),
+  }),
+  z.object({
+    role: z.literal('tool'),
+    callId: z.string(),
+    name: z.string(),
+    content: z.string(),
+    isError: z.boolean(),
+  }),
+]);
+
+/** The words that an episode begins with. */
+export const openingWords = z.object({
   systemMessages: z.array(z.string()),
   opening: z.string(),
   context: z.string(),
+});
+export type OpeningWords = z.infer<typeof openingWords>;
+
+export const loadedCase = openingWords.extend({
+  /** Whether the opening words depend on what the servers say to their start state. */
+  formatted: z.boolean(),
+  history: z.array(historyMessage),
+  /** Calls of the history, to be played when the start state is set. */
+  historyCalls: z.array(scriptedCall),
   maxUserTurns: z.number(),
   maxAgentActions: z.number(),
   doneMarker: z.string().min(1),
@@ -79,8 +114,10 @@ export const gradedCase = z.object({
 
 export const foundCases = z.array(z.string());
 
-export const goldenCalls = z.array(z.object({ name: z.string(), arguments: jsonObject }));
-export type ScriptedCall = z.infer<typeof goldenCalls>[number];
+export const goldenCalls = z.array(scriptedCall);
+
+/** By server: what is kept of the reported state. */
+export const keptEffects = jsonObject;
 
 /** A line of the bridge: the reply to a request, or a question of its own. */
 export const bridgeLine = z.union([
@@ -107,6 +144,14 @@ export const bridgeLine = z.union([
     kind: z.enum(['yesno', 'complete']),
     system: z.string(),
     user: z.string(),
+  }),
+  z.object({
+    ask: z.number(),
+    for: z.number(),
+    kind: z.literal('tool'),
+    server: z.string(),
+    tool: z.string(),
+    arguments: z.string(),
   }),
 ]);
 export type BridgeFailure = Extract<z.infer<typeof bridgeLine>, { error: unknown }>['error'];

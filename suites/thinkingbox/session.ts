@@ -2,92 +2,93 @@
 import { Fault } from '../../core/faults.js';
 import type { Json, JsonObject, ToolSpec } from '../../core/message.js';
 import type { ToolSession } from '../../core/sandbox.js';
-import type { Effects } from '../../core/suite.js';
-import type { CaseServer, LoadedCase, ShownTool } from './protocol.js';
+import type { CaseServer, LoadedCase, ScriptedCall, ShownTool } from './protocol.js';
 import { describeArguments, plainSchema } from './schemas.js';
 
 const INIT = '__reserved__init';
 /** Of servers that `serve.py` runs: the same with the start state as text, so that no number changes on its way. */
 const INIT_TEXT = '__reserved__init_text';
 const EFFECTS = '__reserved__geteffects';
+/** Of official systems that `serve.py` runs: state and hash, compared with nothing. */
+const STATE = '__reserved__state';
 /** A reserved call builds a database of a few hundred rows; it takes milliseconds unless something is wrong. */
 const RESERVED_TIMEOUT_MS = 60_000;
-/** What a server without the golden calls compares with itself: its start state, under misleading names. */
-const MISLEADING = [
-  'golden_db_state',
-  'golden_db_hash',
-  'diff',
-  'rubrics',
-  'rubrics_yesno',
-  'initial_db_state',
-];
 
-type ListedTool = ToolSpec & { readonly server: string };
+export type ListedTool = ToolSpec & { readonly server: string };
 
-/** Sets the start state of every server, in the scenario's order. Returns what each said, by server. Throws `Fault('suite' | 'sandbox')`. */
+/** By server, the text that it answered. */
+export type SaidBy = Readonly<Record<string, string>>;
+
+/** Sets the start state of every server, in the scenario's order. Returns what each said. Throws `Fault('suite' | 'sandbox')`. */
 export async function initialise(
   servers: readonly CaseServer[],
+  listed: readonly ListedTool[],
   tools: ToolSession,
   signal: AbortSignal,
-): Promise<JsonObject> {
-  const listed = await tools.list(signal);
-  const results: Record<string, Json> = {};
+): Promise<SaidBy> {
+  const said: Record<string, string> = {};
   for (const { name, config } of servers) {
-    if (!has(listed, name, INIT)) {
-      results[name] = {};
-      continue;
-    }
+    said[name] = '{}';
+    if (!has(listed, name, INIT)) continue;
     const [tool, argument] = has(listed, name, INIT_TEXT)
-      ? [INIT_TEXT, config]
-      : [INIT, JSON.parse(config) as JsonObject];
-    const said = await tools.call(
-      name,
-      tool,
-      { config: argument },
-      { signal, timeoutMs: RESERVED_TIMEOUT_MS },
-    );
-    const value = jsonObject(said.text);
-    const { status, ...rest } = value ?? { status: 'not a JSON object' };
-    const fine = !said.isError && (status === 'ok' || (value && Object.keys(value).length === 0));
-    if (!fine)
-      throw new Fault('suite', `server "${name}" refused its start state: ${said.text.slice(0, 2_000)}`);
-    results[name] = rest;
+      ? [INIT_TEXT, { config }]
+      : [INIT, { config: JSON.parse(config) as JsonObject }];
+    const exact = tool === INIT ? `{"config": ${config}}` : undefined;
+    const options = { signal, timeoutMs: RESERVED_TIMEOUT_MS, ...(exact === undefined ? {} : { exact }) };
+    const { text, isError } = await tools.call(name, tool, argument, options);
+    const value = jsonObject(text);
+    const fine = !isError && (value?.status === 'ok' || (value && Object.keys(value).length === 0));
+    if (!fine) throw new Fault('suite', `server "${name}" refused its start state: ${text.slice(0, 2_000)}`);
+    said[name] = text;
   }
-  return results;
+  return said;
+}
+
+/** The calls of a case's history, which bring the servers to where it ends. An error that a tool answers is no fault. */
+export async function playHistory(
+  calls: readonly ScriptedCall[],
+  listed: readonly ListedTool[],
+  tools: ToolSession,
+  signal: AbortSignal,
+): Promise<void> {
+  const owners = new Map(listed.map(({ name, server }) => [name, server]));
+  for (const { name, arguments: args, argumentsText: exact } of calls) {
+    const server = owners.get(name);
+    if (server === undefined) continue; // as the official runner, which warns and goes on
+    await tools.call(server, name, args, { signal, timeoutMs: RESERVED_TIMEOUT_MS, exact });
+  }
 }
 
 /** What every server reports as its state now, in the scenario's order. Throws `Fault('sandbox')` when one cannot. */
-export async function readEffects(
+export async function readStates(
   servers: readonly CaseServer[],
+  listed: readonly ListedTool[],
   tools: ToolSession,
   signal: AbortSignal,
-): Promise<Effects> {
-  const listed = await tools.list(signal);
-  const effects: Record<string, Json> = {};
+): Promise<SaidBy> {
+  const said: Record<string, string> = {};
   for (const { name, expected } of servers) {
-    if (!has(listed, name, EFFECTS)) {
-      effects[name] = {};
-      continue;
-    }
-    const said = await tools.call(name, EFFECTS, {}, { signal, timeoutMs: RESERVED_TIMEOUT_MS });
-    const value = jsonObject(said.text);
-    if (said.isError || !value || value.status === 'error') {
-      throw new Fault('sandbox', `server "${name}" cannot report its effects: ${said.text.slice(0, 2_000)}`, {
+    said[name] = '{}';
+    // What is wanted is worked out aside: the server need not compare with it.
+    const tool = expected !== null && has(listed, name, STATE) ? STATE : EFFECTS;
+    if (!has(listed, name, tool)) continue;
+    const { text, isError } = await tools.call(name, tool, {}, { signal, timeoutMs: RESERVED_TIMEOUT_MS });
+    const value = jsonObject(text);
+    if (isError || !value || value.status === 'error') {
+      throw new Fault('sandbox', `server "${name}" cannot report its effects: ${text.slice(0, 2_000)}`, {
         code: 'effects',
       });
     }
-    effects[name] = expected ? without(value, MISLEADING) : value;
+    said[name] = text;
   }
-  return effects;
+  return said;
 }
 
 /** Tools for the policy: the framework's own first, then the scenario's, in the order in which servers list them. */
-export async function shownTools(
-  loaded: LoadedCase,
-  tools: ToolSession,
-  signal: AbortSignal,
-): Promise<readonly ToolSpec[]> {
-  const listed = await tools.list(signal);
+export function shownTools(
+  loaded: Pick<LoadedCase, 'servers' | 'tools' | 'builtinTools'>,
+  listed: readonly ListedTool[],
+): readonly ToolSpec[] {
   const rank = new Map(loaded.servers.map(({ name }, index) => [name, index]));
   const found = new Map<string, ListedTool>();
   for (const tool of listed) {
@@ -138,8 +139,4 @@ function jsonObject(text: string): JsonObject | undefined {
   } catch {
     return undefined; // the caller reports the text
   }
-}
-
-function without(object: JsonObject, keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }

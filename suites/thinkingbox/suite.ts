@@ -24,7 +24,7 @@ import {
   type ScriptedCall,
 } from './protocol.js';
 import { checkPython, pythonEnvironment, requirementsDigest } from './python.js';
-import { ThinkingBoxTask } from './task.js';
+import { type ServerStart, ThinkingBoxTask } from './task.js';
 
 /** Raised when this adapter reads or grades the same case differently than before. */
 const ADAPTER = 1;
@@ -43,6 +43,7 @@ export interface ThinkingBoxOptions {
   readonly python: string;
   /** Ids `file.py:test_name`; the benchmark's own list by default. */
   readonly cases?: readonly string[];
+  readonly servers?: ServerStart;
   /** Names of the options as the user knows them, for messages. */
   readonly places?: { readonly thinkingboxDir: string; readonly dataDir: string };
 }
@@ -85,6 +86,7 @@ export async function createThinkingBox(options: ThinkingBoxOptions): Promise<Th
       digestOf([...version, ...refs.map(({ id, digest }) => `${id} ${digest}`)]),
       bridge,
       env,
+      options.servers,
     );
   } catch (error) {
     await bridge.close();
@@ -102,6 +104,7 @@ class OpenSuite implements ThinkingBoxSuite {
     readonly digest: string,
     private readonly bridge: Bridge,
     private readonly env: Readonly<Record<string, string>>,
+    private readonly servers: ServerStart = 'forked',
   ) {
     this.refs = new Map(refs.map((ref) => [ref.id, ref]));
   }
@@ -113,7 +116,7 @@ class OpenSuite implements ThinkingBoxSuite {
   async load(taskId: string): Promise<Task> {
     const ref = this.ref(taskId);
     const loaded = await this.ask({ op: 'load', body: { name: taskId }, reply: loadedCase });
-    return new ThinkingBoxTask(ref, loaded, this.bridge, this.env);
+    return new ThinkingBoxTask(ref, loaded, this.bridge, this.env, this.servers);
   }
 
   async goldenCalls(taskId: string): Promise<readonly ScriptedCall[]> {
@@ -122,8 +125,12 @@ class OpenSuite implements ThinkingBoxSuite {
   }
 
   async tasksOpening(opening: string): Promise<readonly string[]> {
-    const found = await this.ask({ op: 'find', body: { opening }, reply: foundCases });
-    return found.filter((id) => this.refs.has(id));
+    const found = await this.ask({
+      op: 'find',
+      body: { opening, names: [...this.refs.keys()] },
+      reply: foundCases,
+    });
+    return found;
   }
 
   close(): Promise<void> {

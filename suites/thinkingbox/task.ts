@@ -1,12 +1,19 @@
 /** One hydrated case, for one episode. */
 import { Fault, UsageError } from '../../core/faults.js';
-import type { JsonObject, ToolSpec } from '../../core/message.js';
+import type { JsonObject, Message, ToolSpec } from '../../core/message.js';
 import type { Verdict } from '../../core/outcome.js';
 import type { ServerSpec, ToolSession } from '../../core/sandbox.js';
-import type { Effects, GradeInput, Task, TaskRef, UserBrief } from '../../core/suite.js';
-import { type Bridge, BridgeError, BridgeLost } from './bridge.js';
-import { gradedCase, type LoadedCase } from './protocol.js';
-import { initialise, readEffects, shownTools } from './session.js';
+import type { Effects, GradeInput, Judge, Task, TaskRef, UserBrief } from '../../core/suite.js';
+import { type Bridge, BridgeError, BridgeLost, type BridgeRequest } from './bridge.js';
+import {
+  type BridgeQuestion,
+  gradedCase,
+  keptEffects,
+  type LoadedCase,
+  type OpeningWords,
+  openingWords,
+} from './protocol.js';
+import { initialise, type ListedTool, playHistory, readStates, type SaidBy, shownTools } from './session.js';
 
 /** A server imports some hundred modules: two seconds alone, much longer on a busy machine. */
 const START_TIMEOUT_MS = 120_000;
@@ -19,13 +26,16 @@ export type ServerStart = (typeof SERVER_STARTS)[number];
 
 export class ThinkingBoxTask implements Task {
   readonly servers: readonly ServerSpec[];
-  readonly systemMessages: readonly string[];
-  readonly user: UserBrief;
+  readonly history: readonly Message[];
   readonly doneMarker: string;
   readonly maxAgentActions: number;
   /** The official runner checks the final state whatever ended the conversation. */
   readonly passesAtLimits = true;
-  private initResult: JsonObject = {};
+  private words: OpeningWords;
+  private listed: readonly ListedTool[] = [];
+  private initResult: SaidBy = {};
+  /** The reported states as text: numbers must reach the check as the servers wrote them. */
+  private states: SaidBy = {};
 
   /** Throws `UsageError` for a case that needs what the adapter cannot do yet. */
   constructor(
@@ -40,32 +50,45 @@ export class ThinkingBoxTask implements Task {
     }
     this.servers = loaded.servers.map(({ name, command, warm, env: own, cwd }) => ({
       name,
-      command: { ...program(command, { ...env, ...own }), ...(cwd === null ? {} : { cwd }) },
-      ...(warm === null || servers === 'stdio' ? {} : { warm: program(warm, { ...env, ...own }) }),
+      command: { ...program(command, { ...own, ...env }), ...(cwd === null ? {} : { cwd }) },
+      ...(warm === null || servers === 'stdio' ? {} : { warm: program(warm, { ...own, ...env }) }),
       startTimeoutMs: START_TIMEOUT_MS,
     }));
-    this.systemMessages = loaded.systemMessages;
-    this.user = {
-      opening: loaded.opening,
-      context: loaded.context,
-      maxTurns: loaded.maxUserTurns,
-      mayEnd: false,
-    };
+    this.history = loaded.history;
+    this.words = loaded;
     this.doneMarker = loaded.doneMarker;
     // Python's "no limit" is larger than any safe integer.
     this.maxAgentActions = Math.min(loaded.maxAgentActions, Number.MAX_SAFE_INTEGER);
   }
 
+  get systemMessages(): readonly string[] {
+    return this.words.systemMessages;
+  }
+
+  get user(): UserBrief {
+    const { opening, context } = this.words;
+    return { opening, context, maxTurns: this.loaded.maxUserTurns, mayEnd: false };
+  }
+
   async init(tools: ToolSession, signal: AbortSignal): Promise<void> {
-    this.initResult = await initialise(this.loaded.servers, tools, signal);
+    const { servers, historyCalls, formatted } = this.loaded;
+    this.listed = await tools.list(signal);
+    this.initResult = await initialise(servers, this.listed, tools, signal);
+    if (formatted) {
+      const body = { name: this.ref.id, initResult: this.initResult };
+      this.words = await this.ask({ op: 'opening', body, reply: openingWords, signal });
+    }
+    await playHistory(historyCalls, this.listed, tools, signal);
   }
 
-  visibleTools(tools: ToolSession, signal: AbortSignal): Promise<readonly ToolSpec[]> {
-    return shownTools(this.loaded, tools, signal);
+  async visibleTools(): Promise<readonly ToolSpec[]> {
+    return shownTools(this.loaded, this.listed);
   }
 
-  effects(tools: ToolSession, signal: AbortSignal): Promise<Effects> {
-    return readEffects(this.loaded.servers, tools, signal);
+  async effects(tools: ToolSession, signal: AbortSignal): Promise<Effects> {
+    this.states = await readStates(this.loaded.servers, this.listed, tools, signal);
+    const body = { name: this.ref.id, effects: this.states };
+    return this.ask({ op: 'effects', body, reply: keptEffects, signal });
   }
 
   /** Undefined for servers whose wanted state only they know. */
@@ -75,29 +98,30 @@ export class ThinkingBoxTask implements Task {
     );
   }
 
-  async grade({ effects, messages, judge, signal }: GradeInput): Promise<Verdict> {
-    // A judge that failed ends the check, whatever the check makes of it.
-    let judgeFault: unknown;
-    const answer: NonNullable<Parameters<Bridge['request']>[0]['answer']> = async ({
-      kind,
-      system,
-      user,
-    }) => {
+  async grade({ messages, judge, tools, signal }: GradeInput): Promise<Verdict> {
+    // A judge or a sandbox that failed ends the check, whatever the check makes of it.
+    let fault: unknown;
+    const answer = async (question: BridgeQuestion) => {
       try {
-        const request = { system, user };
-        return await (kind === 'yesno' ? judge.ask(request, signal) : judge.complete(request, signal));
+        return await answerTo(question, judge, tools, signal);
       } catch (error) {
-        judgeFault ??= error;
+        fault ??= error;
         throw error;
       }
     };
-    const body = { name: this.ref.id, effects, messages, initResult: this.initResult };
+    const body = {
+      name: this.ref.id,
+      effects: this.states,
+      messages,
+      given: this.systemMessages.length + this.history.length,
+      initResult: this.initResult,
+    };
     const reply = await this.bridge
       .request({ op: 'grade', body, reply: gradedCase, signal, timeoutMs: CHECK_TIMEOUT_MS, answer })
       .catch((error: unknown) => {
-        throw judgeFault ?? graderFault(this.ref.id, error);
+        throw fault ?? graderFault(this.ref.id, error);
       });
-    if (judgeFault) throw judgeFault;
+    if (fault) throw fault;
     if (reply.systemError) throw checkFault(this.ref.id, reply.trace);
     return {
       passed: reply.passed,
@@ -106,6 +130,35 @@ export class ThinkingBoxTask implements Task {
       judged: reply.judged,
     };
   }
+
+  /** Throws `Fault('suite')` with what the bridge says. */
+  private async ask<T>(request: Pick<BridgeRequest<T>, 'op' | 'body' | 'reply' | 'signal'>): Promise<T> {
+    try {
+      return await this.bridge.request({ ...request, timeoutMs: CHECK_TIMEOUT_MS });
+    } catch (error) {
+      if (error instanceof BridgeError || error instanceof BridgeLost) {
+        const badInput = error instanceof BridgeError && error.failure.code === 'bad_input';
+        throw new Fault('suite', error.message, { cause: error, ...(badInput ? { retry: false } : {}) });
+      }
+      throw error;
+    }
+  }
+}
+
+/** What a check asks while it runs: the judge, or a tool of the live session. */
+async function answerTo(
+  question: BridgeQuestion,
+  judge: Judge,
+  tools: ToolSession,
+  signal: AbortSignal,
+): Promise<string | boolean> {
+  if (question.kind === 'tool') {
+    const { server, tool, arguments: exact } = question;
+    const args = JSON.parse(exact) as JsonObject;
+    return (await tools.call(server, tool, args, { signal, timeoutMs: CHECK_TIMEOUT_MS, exact })).text;
+  }
+  const { kind, system, user } = question;
+  return kind === 'yesno' ? judge.ask({ system, user }, signal) : judge.complete({ system, user }, signal);
 }
 
 function program([file = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {

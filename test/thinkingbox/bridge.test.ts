@@ -51,9 +51,9 @@ describe.skipIf(!given)(titled('the bridge', given), () => {
   const grade = async (name: string, judge: Judge = YES): Promise<Verdict> => {
     const ref = { id: `shelf.py:${name}` } as TaskRef;
     const task = new ThinkingBoxTask(ref, await load(ref.id), bridge, {});
-    const effects = { shelf: { books: ['atlas', 'novel'] } };
     const signal = never();
     await task.init(answering({ status: 'ok', room: 'study' }), signal);
+    const effects = await task.effects(answering({ books: ['atlas', 'novel'] }), signal);
     return task.grade({ effects, messages: SAID, termination: 'done', judge, tools: answering({}), signal });
   };
 
@@ -189,7 +189,7 @@ describe.skipIf(!given)(titled('the bridge', given), () => {
 
   test('a cancelled check throws the reason of the cancellation', async () => {
     const stop = new AbortController();
-    const body = { name: 'shelf.py:test_asks', effects: {}, messages: SAID, initResult: {} };
+    const body = { name: 'shelf.py:test_asks', effects: {}, messages: SAID, given: 2, initResult: {} };
     const reply = bridge.request({
       op: 'grade',
       body,
@@ -207,7 +207,13 @@ describe.skipIf(!given)(titled('the bridge', given), () => {
   test(
     'a check that never ends is a deadline, and the next one is graded by a new bridge',
     async () => {
-      const body = { name: 'shelf.py:test_never_ends', effects: {}, messages: SAID, initResult: {} };
+      const body = {
+        name: 'shelf.py:test_never_ends',
+        effects: {},
+        messages: SAID,
+        given: 2,
+        initResult: {},
+      };
       const endless = bridge.request({
         op: 'grade',
         body,
@@ -241,7 +247,7 @@ describe.skipIf(!given)(titled('the bridge', given), () => {
   test('a case of a form that is not supported yet says so when it is loaded', async () => {
     const loaded = await load('shelf.py:test_speaks');
     expect(() => new ThinkingBoxTask({ id: 'shelf.py:test_speaks' } as TaskRef, loaded, bridge, {})).toThrow(
-      /case shelf.py:test_speaks: expected a case of supported form, found a tool with a direct response/,
+      /case shelf.py:test_speaks: expected a case of supported form, found the tool put with a direct response/,
     );
   });
 
@@ -267,7 +273,12 @@ function never(): AbortSignal {
 /** A session whose one server answers every reserved call with `value`. */
 function answering(value: object): ToolSession {
   return {
-    list: async () => [{ name: '__reserved__init', server: 'shelf', inputSchema: {} }],
+    list: async () =>
+      ['__reserved__init', '__reserved__geteffects'].map((name) => ({
+        name,
+        server: 'shelf',
+        inputSchema: {},
+      })),
     call: async () => ({ text: JSON.stringify(value), isError: false }),
   };
 }

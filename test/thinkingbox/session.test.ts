@@ -9,7 +9,7 @@ import type { JsonObject } from '../../core/message.js';
 import type { Sandbox, ServerSpec } from '../../core/sandbox.js';
 import type { CaseServer, LoadedCase } from '../../suites/thinkingbox/protocol.js';
 import { describeArguments, plainSchema } from '../../suites/thinkingbox/schemas.js';
-import { initialise, readEffects, shownTools } from '../../suites/thinkingbox/session.js';
+import { initialise, playHistory, readStates, shownTools } from '../../suites/thinkingbox/session.js';
 
 const { signal } = new AbortController();
 const open: Sandbox[] = [];
@@ -43,6 +43,7 @@ async function sandbox(said: Readonly<Record<string, string>>): Promise<Sandbox>
 const caseServer = (name: string, expected: JsonObject | null = null): CaseServer => ({
   name,
   command: ['python'],
+  warm: null,
   env: {},
   cwd: null,
   config: '{}',
@@ -50,11 +51,12 @@ const caseServer = (name: string, expected: JsonObject | null = null): CaseServe
 });
 
 describe('start state', () => {
-  test('what servers say beside their status is kept', async () => {
-    const { tools } = await sandbox({ a: '{}', b: '{"status": "ok", "room": 7}' });
-    expect(await initialise([caseServer('a'), caseServer('b')], tools, signal)).toEqual({
-      a: {},
-      b: { room: 7 },
+  test('what servers say is kept as they said it', async () => {
+    const { tools } = await sandbox({ a: '{}', b: '{"status": "ok", "room": 7.0}' });
+    const listed = await tools.list(signal);
+    expect(await initialise([caseServer('a'), caseServer('b')], listed, tools, signal)).toEqual({
+      a: '{}',
+      b: '{"status": "ok", "room": 7.0}',
     });
   });
 
@@ -62,7 +64,7 @@ describe('start state', () => {
     'a refusal is a fault of the suite that no second try can help: %s',
     async (said) => {
       const { tools } = await sandbox({ a: said });
-      const refused = initialise([caseServer('a')], tools, signal);
+      const refused = initialise([caseServer('a')], await tools.list(signal), tools, signal);
       await expect(refused).rejects.toMatchObject({ kind: 'suite', retry: false });
       await expect(refused).rejects.toThrow(said);
     },
@@ -70,23 +72,20 @@ describe('start state', () => {
 });
 
 describe('effects', () => {
-  const said = '{"result_db_hash": "x", "golden_db_hash": "y", "diff": [], "initial_db_state": {}}';
+  const said = '{"result_db_hash": "x", "total": 300.0}';
 
-  test('of a server that was not told what is wanted hold nothing that looks as if it was', async () => {
+  test('are kept as the server wrote them', async () => {
     const { tools } = await sandbox({ a: said });
-    expect(await readEffects([caseServer('a', {})], tools, signal)).toEqual({ a: { result_db_hash: 'x' } });
-  });
-
-  test('of a server that judges itself are kept whole', async () => {
-    const { tools } = await sandbox({ a: said });
-    expect(await readEffects([caseServer('a')], tools, signal)).toEqual({ a: JSON.parse(said) });
+    const listed = await tools.list(signal);
+    expect(await readStates([caseServer('a', {})], listed, tools, signal)).toEqual({ a: said });
   });
 
   test.each(['{"status": "error"}', 'oops'])(
     'that cannot be read are a fault of the sandbox: %s',
     async (text) => {
       const { tools } = await sandbox({ a: text });
-      await expect(readEffects([caseServer('a')], tools, signal)).rejects.toMatchObject({
+      const listed = await tools.list(signal);
+      await expect(readStates([caseServer('a')], listed, tools, signal)).rejects.toMatchObject({
         kind: 'sandbox',
         code: 'effects',
       });
@@ -94,15 +93,19 @@ describe('effects', () => {
   );
 });
 
+describe('history', () => {
+  test('an unknown tool and an answer that is an error stop nothing', async () => {
+    const { tools } = await sandbox({ a: 'Error!' });
+    const call = (name: string) => ({ name, arguments: {}, argumentsText: '{}' });
+    await playHistory([call('look'), call('leap')], await tools.list(signal), tools, signal);
+  });
+});
+
 describe('visible tools', () => {
-  const loaded = (names: readonly string[], servers: readonly string[]): LoadedCase => ({
-    systemMessages: [],
-    opening: '',
-    context: '',
-    maxUserTurns: 1,
-    maxAgentActions: 1,
-    doneMarker: '<DONE>',
-    unsupported: [],
+  const loaded = (
+    names: readonly string[],
+    servers: readonly string[],
+  ): Pick<LoadedCase, 'servers' | 'tools' | 'builtinTools'> => ({
     servers: servers.map((name) => caseServer(name)),
     builtinTools: [{ name: 'report', description: 'r', input_schema: { type: 'object' }, is_end_turn: true }],
     tools: names.map((name) => ({
@@ -115,7 +118,7 @@ describe('visible tools', () => {
 
   test('the framework’s own first; of two servers with one name the later owns it; nothing reserved', async () => {
     const { tools } = await sandbox({ a: '{}', b: '{}' });
-    const shown = await shownTools(loaded(['look'], ['a', 'b']), tools, signal);
+    const shown = shownTools(loaded(['look'], ['a', 'b']), await tools.list(signal));
     expect(shown).toMatchObject([
       { name: 'report', endsTurn: true },
       { name: 'look', server: 'b', description: 'from b' },
@@ -125,9 +128,8 @@ describe('visible tools', () => {
 
   test('a tool that no server has is a fault of the suite', async () => {
     const { tools } = await sandbox({ a: '{}' });
-    await expect(shownTools(loaded(['look', 'leap'], ['a']), tools, signal)).rejects.toThrow(
-      /no server .*: leap/,
-    );
+    const listed = await tools.list(signal);
+    expect(() => shownTools(loaded(['look', 'leap'], ['a']), listed)).toThrow(/no server .*: leap/);
   });
 });
 
