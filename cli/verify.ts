@@ -6,6 +6,7 @@ import { EXIT } from './exit.js';
 import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
 import { registerVerifyCheckpoint } from './verify-checkpoint.js';
+import { registerVerifyParity } from './verify-parity.js';
 import { registerVerifyTrainer } from './verify-trainer.js';
 
 interface VerifyOptions {
@@ -22,6 +23,7 @@ export function registerVerify(program: Command): void {
     .description('Check the invariants; exit 1 and the keys when one is broken.');
   registerVerifyTrainer(verify);
   registerVerifyCheckpoint(verify);
+  registerVerifyParity(verify);
   verify
     .command('ledger')
     .description(

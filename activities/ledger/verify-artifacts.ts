@@ -6,19 +6,20 @@ import { Fault } from '../../core/faults.js';
 const AT_ONCE = 4;
 
 /**
- * `owner: what is wrong` for each artifact that is missing or corrupt; also for the token file that a trajectory
- * names. Throws `Fault('artifacts')` when the store itself cannot be read.
+ * `owner: what is wrong` for each artifact that is missing or corrupt; also for the token file, tools and tokenizer that
+ * a trajectory names. Throws `Fault('artifacts')` when the store itself cannot be read.
  */
 export async function corruptArtifacts(
   artifacts: ArtifactStore,
   references: readonly (readonly [owner: string, digest: Digest])[],
 ): Promise<readonly string[]> {
   const wrong: string[] = [];
+  const shared = new Map<Digest, ReturnType<ArtifactStore['verify']>>();
   let next = 0;
   const worker = async (): Promise<void> => {
     for (let reference = references[next++]; reference; reference = references[next++]) {
       const [owner, digest] = reference;
-      const problem = await problemOf(artifacts, digest);
+      const problem = await problemOf(artifacts, digest, shared);
       if (problem !== undefined) wrong.push(`${owner}: ${problem}`);
     }
   };
@@ -26,7 +27,12 @@ export async function corruptArtifacts(
   return wrong.sort();
 }
 
-async function problemOf(artifacts: ArtifactStore, digest: Digest): Promise<string | undefined> {
+/** `shared`: states of what many trajectories name; each is read once. */
+async function problemOf(
+  artifacts: ArtifactStore,
+  digest: Digest,
+  shared: Map<Digest, ReturnType<ArtifactStore['verify']>>,
+): Promise<string | undefined> {
   let bytes: Uint8Array;
   try {
     bytes = await artifacts.get(digest);
@@ -36,22 +42,35 @@ async function problemOf(artifacts: ArtifactStore, digest: Digest): Promise<stri
     if (error instanceof Fault && error.code === 'bad_digest') return error.message;
     throw error;
   }
-  const tokens = tokensOf(bytes);
-  if (tokens === undefined) return undefined;
-  const state = await artifacts.verify(tokens);
-  return state === 'ok' ? undefined : `its tokens ${tokens} are ${state}`;
+  const { tokens, reading = {} } = namedIn(bytes);
+  if (tokens) {
+    const state = await artifacts.verify(tokens);
+    if (state !== 'ok') return `its tokens ${tokens} are ${state}`;
+  }
+  for (const [what, named] of Object.entries({ tools: reading.tools, 'model files': reading.modelFiles })) {
+    if (named === undefined) continue;
+    const known = shared.get(named) ?? artifacts.verify(named);
+    shared.set(named, known);
+    const state = await known;
+    if (state !== 'ok') return `its ${what} ${named} are ${state}`;
+  }
+  return undefined;
 }
 
-/** The binary that a trajectory document names (docs/contracts.md); undefined for everything else. */
-function tokensOf(bytes: Uint8Array): Digest | undefined {
+interface Named {
+  readonly tokens?: Digest | null;
+  readonly reading?: { readonly tools?: Digest; readonly modelFiles?: Digest };
+}
+
+/** What a trajectory document names (docs/contracts.md); nothing of everything else. */
+function namedIn(bytes: Uint8Array): Named {
   // A document opens with a brace; a batch with the length of its header, of which no real one has that first byte
   // and then parses as JSON.
-  if (bytes[0] !== 0x7b) return undefined;
+  if (bytes[0] !== 0x7b) return {};
   try {
-    const { tokens } = JSON.parse(new TextDecoder().decode(bytes)) as { tokens?: unknown };
-    return typeof tokens === 'string' ? tokens : undefined;
+    return JSON.parse(new TextDecoder().decode(bytes)) as Named;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) return {};
     throw error;
   }
 }
