@@ -21,6 +21,10 @@ export type ModelRef =
       readonly baseUrl: string;
       readonly model: string;
       readonly apiKeyEnv: string | null;
+      /** `auto` when absent: a stream where the server has one. */
+      readonly stream?: boolean | 'auto' | undefined;
+      /** Longest silence in the middle of a stream, ms. */
+      readonly idleMs?: number | undefined;
     }
   | ({ readonly kind: 'scripted' } & ScriptedSettings);
 

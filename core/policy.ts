@@ -54,15 +54,23 @@ export interface EpisodeTokens {
   readonly logprobs: Float32Array;
 }
 
+export interface TurnLimits {
+  /** Sampled tokens of this turn. */
+  readonly maxTokens: number;
+  readonly signal: AbortSignal;
+  /**
+   * Tokens of this turn so far, as they stream; from 0 again where a request is repeated. Only streamed turns call it;
+   * chat endpoints count pieces, about one a token.
+   */
+  readonly onProgress?: ((tokens: number) => void) | undefined;
+}
+
 export interface PolicySession {
   /**
    * One turn after `observations` (user text or tool results since the last turn). Throws `Fault('policy' | 'deadline')`;
    * with code `context_full` when the conversation has outgrown the model's context: that is the agent's own limit.
    */
-  turn(
-    observations: readonly Message[],
-    limits: { readonly maxTokens: number; readonly signal: AbortSignal },
-  ): Promise<PolicyTurn>;
+  turn(observations: readonly Message[], limits: TurnLimits): Promise<PolicyTurn>;
   tokens(): EpisodeTokens | undefined;
 }
 

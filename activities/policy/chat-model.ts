@@ -1,7 +1,9 @@
 /** Plain text from a chat endpoint: what the simulated user and the judge are made of. */
 import { Fault } from '../../core/faults.js';
-import { type Endpoint, openAi, placeOf } from './endpoint.js';
-import { request } from './retry.js';
+import { ENDED_BY_MODEL } from './chat-reply.js';
+import { type Endpoint, placeOf } from './endpoint.js';
+import { complete } from './exchange.js';
+import { excerpt, fieldsOf, isCount, onlyChoice } from './unreadable.js';
 
 /** Tokens and calls, counted where they are made, for the episode that made them. */
 export interface Meter {
@@ -9,14 +11,6 @@ export interface Meter {
   sampledTokens: number;
   calls: number;
 }
-
-/** `error`, `abort` and the like are the server's end, not the model's: what was said until then is no answer. */
-export const ENDED_BY_MODEL: ReadonlySet<unknown> = new Set([
-  'stop',
-  'length',
-  'tool_calls',
-  'function_call',
-]);
 
 export interface ChatSettings {
   readonly temperature: number;
@@ -52,25 +46,17 @@ export function createChatModel(
           { role: 'user' as const, content: prompt.user },
         ],
       };
-      const reply = await request(endpoint, signal, () =>
-        openAi(endpoint).chat.completions.create(body, { signal }),
-      );
-      // Whatever the types say, this came over the network.
-      const choice = typeof reply === 'object' ? reply.choices?.[0] : undefined;
-      const text: unknown = choice?.message?.content;
+      const reply = fieldsOf(await complete(endpoint, { path: '/chat/completions', body, signal }));
+      const choice = onlyChoice(endpoint, reply?.choices);
+      const text: unknown = fieldsOf(choice?.message)?.content;
       if (typeof text !== 'string') throw unreadable(`without choices[0].message.content: ${excerpt(reply)}`);
       const reason: unknown = choice?.finish_reason ?? 'stop';
       if (!ENDED_BY_MODEL.has(reason)) throw unreadable(`half a message (${excerpt(reason)})`);
+      const { prompt_tokens: prompted, completion_tokens: sampled } = fieldsOf(reply?.usage) ?? {};
       meter.calls += 1;
-      meter.promptTokens += reply.usage?.prompt_tokens ?? 0;
-      meter.sampledTokens += reply.usage?.completion_tokens ?? 0;
+      meter.promptTokens += isCount(prompted) ? prompted : 0;
+      meter.sampledTokens += isCount(sampled) ? sampled : 0;
       return text;
     },
   };
-}
-
-/** The beginning of what came instead, e.g. of a proxy's HTML page. */
-export function excerpt(reply: unknown): string {
-  const text = typeof reply === 'string' ? reply : (JSON.stringify(reply) ?? 'nothing');
-  return text.length <= 200 ? text : `${text.slice(0, 200)}...`;
 }

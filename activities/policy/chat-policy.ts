@@ -1,15 +1,22 @@
 /** API models: chat completions with tools. No token ids, so nothing to train on; same agent loop. */
 import type OpenAI from 'openai';
 import { Fault } from '../../core/faults.js';
-import type { Message } from '../../core/message.js';
-import type { Policy, PolicyRequest, PolicySession, PolicyTurn } from '../../core/policy.js';
-import { ENDED_BY_MODEL, excerpt } from './chat-model.js';
-import { type Endpoint, openAi, placeOf } from './endpoint.js';
+import type { AssistantMessage, Message } from '../../core/message.js';
+import type { Policy, PolicyRequest, PolicySession, PolicyTurn, TurnLimits } from '../../core/policy.js';
+import { chatFold } from './chat-chunks.js';
+import { type ChatReply, readChatReply } from './chat-reply.js';
+import { contextFull } from './context-full.js';
+import type { Endpoint } from './endpoint.js';
+import { complete } from './exchange.js';
 import { readWireCalls } from './read-turn.js';
-import { request } from './retry.js';
 
 type WireMessage = OpenAI.ChatCompletionMessageParam;
-type WireCall = OpenAI.ChatCompletionMessageToolCall;
+
+/** The last chunk of a stream then carries what the turn cost. */
+const STREAMED = { stream_options: { include_usage: true } } as const;
+
+/** Room for an answer that is not worth asking for: less than one short call. */
+const LEAST_ROOM = 256;
 
 export function createChatPolicy(endpoint: Endpoint): Policy {
   return { kind: 'chat', begin: async (begin) => new ChatSession(endpoint, begin) };
@@ -18,7 +25,10 @@ export function createChatPolicy(endpoint: Endpoint): Policy {
 class ChatSession implements PolicySession {
   private readonly messages: WireMessage[];
   private readonly tools: OpenAI.ChatCompletionTool[];
+  private turns = 0;
   private calls = 0;
+  /** Tokens that the context had room for at last; it only gets narrower. */
+  private room = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly endpoint: Endpoint,
@@ -39,54 +49,59 @@ class ChatSession implements PolicySession {
   /** Ids of the endpoint's own calls, by ours: it must hear its own words again. */
   private readonly wireIds = new Map<string, string>();
 
-  async turn(
-    observations: readonly Message[],
-    limits: { readonly maxTokens: number; readonly signal: AbortSignal },
-  ): Promise<PolicyTurn> {
+  async turn(observations: readonly Message[], limits: TurnLimits): Promise<PolicyTurn> {
     this.messages.push(...observations.map((message) => this.wire(message)));
-    const { endpoint, begin } = this;
-    const body: OpenAI.ChatCompletionCreateParamsNonStreaming = {
-      model: endpoint.model,
-      messages: this.messages,
-      max_tokens: limits.maxTokens,
-      temperature: begin.sampling.temperature,
-      top_p: begin.sampling.topP,
-      ...(this.tools.length > 0 ? { tools: this.tools } : {}),
-    };
-    const { signal } = limits;
-    const reply = await request(endpoint, signal, () =>
-      openAi(endpoint).chat.completions.create(body, { signal }),
-    );
-    const choice = typeof reply === 'object' ? reply.choices?.[0] : undefined;
-    if (!choice?.message) throw this.unreadable('choices[0].message', reply);
-    const { message, finish_reason: reason } = choice;
-    if (reason === 'content_filter') {
-      const text = `${placeOf(endpoint)} withheld its answer (content_filter)`;
-      throw new Fault(endpoint.kind, text, { code: 'content_filter', retry: false });
-    }
-    if (!ENDED_BY_MODEL.has(reason)) throw this.unreadable('choices[0].finish_reason', reason);
+    const { message, content, reasoning, calls, ...rest } = await this.ask(limits);
+    this.turns += 1;
     this.messages.push(message);
-    const wireCalls: readonly WireCall[] = message.tool_calls ?? [];
-    const { toolCalls, refused } = readWireCalls(wireCalls, this.calls);
+    const { toolCalls, refused } = readWireCalls(calls, this.calls);
     this.calls += toolCalls.length;
-    for (const [index, { id }] of toolCalls.entries()) this.wireIds.set(id, wireCalls[index]!.id);
-    const content = message.content ?? '';
-    const { usage } = reply;
-    if (!usage) throw this.unreadable('usage', reply);
+    for (const [index, { id }] of toolCalls.entries()) this.wireIds.set(id, calls[index]!.id);
     return {
-      message: { role: 'assistant', reasoning: reasoningOf(message), content, toolCalls },
-      finishReason: reason === 'length' ? 'length' : 'stop',
+      message: { role: 'assistant', reasoning, content, toolCalls },
       problems: [...refused.values()],
       refused,
-      raw: JSON.stringify({ content, tool_calls: message.tool_calls }),
-      promptTokens: usage.prompt_tokens,
-      sampledTokens: usage.completion_tokens,
+      raw: JSON.stringify({ content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }),
       weightVersion: undefined,
+      ...rest,
     };
   }
 
   tokens(): undefined {
     return undefined;
+  }
+
+  /**
+   * One turn, with as many tokens as the context has room for. Servers that count the tokens asked for against the
+   * context refuse a conversation that still fits, and do not say how much of it is left: half is asked for, and again
+   * half, as the token policy would have asked for the rest.
+   */
+  private async ask(limits: TurnLimits): Promise<ChatReply> {
+    for (let maxTokens = Math.min(limits.maxTokens, this.room); ; ) {
+      try {
+        const reply = readChatReply(this.endpoint, await this.send(maxTokens, limits), this.calls);
+        if (maxTokens < limits.maxTokens) this.room = maxTokens;
+        return reply;
+      } catch (error) {
+        if (!(error instanceof Fault) || error.code !== 'context_full') throw error;
+        maxTokens = Math.floor(maxTokens / 2);
+        if (maxTokens < LEAST_ROOM) throw contextFull(error.message, this.turns);
+      }
+    }
+  }
+
+  private send(maxTokens: number, { signal, onProgress }: TurnLimits): Promise<unknown> {
+    const { endpoint, begin } = this;
+    const body: OpenAI.ChatCompletionCreateParamsNonStreaming = {
+      model: endpoint.model,
+      messages: this.messages,
+      max_tokens: maxTokens,
+      temperature: begin.sampling.temperature,
+      top_p: begin.sampling.topP,
+      ...(this.tools.length > 0 ? { tools: this.tools } : {}),
+    };
+    const stream = { body: STREAMED, fold: () => chatFold(endpoint), maxTokens, onProgress };
+    return complete(endpoint, { path: '/chat/completions', body: { ...body }, signal, stream });
   }
 
   private wire(message: Message): WireMessage {
@@ -97,23 +112,18 @@ class ChatSession implements PolicySession {
         ? { role: 'user', content: message.content }
         : { role: 'tool', tool_call_id: id, content: message.content };
     }
-    if (message.role === 'assistant')
-      throw new Fault(this.endpoint.kind, 'an assistant message is no observation');
+    if (message.role === 'assistant') return this.earlier(message);
     return { role: message.role, content: message.content };
   }
 
-  private unreadable(field: string, reply: unknown): Fault {
-    const message = `${placeOf(this.endpoint)}: ${field}: expected a chat completion, found ${excerpt(reply)}`;
-    return new Fault(this.endpoint.kind, message, { code: 'unreadable' });
+  /** A turn of the conversation that the task begins with. */
+  private earlier({ content, toolCalls }: AssistantMessage): WireMessage {
+    for (const { id } of toolCalls) this.wireIds.set(id, id);
+    const calls = toolCalls.map(({ id, name, arguments: args, argumentsText }) => ({
+      id,
+      type: 'function' as const,
+      function: { name, arguments: argumentsText ?? JSON.stringify(args) },
+    }));
+    return { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
   }
-}
-
-/** Servers name it differently, and the API's types not at all. */
-function reasoningOf(message: OpenAI.ChatCompletionMessage): string {
-  const { reasoning_content: long, reasoning: short } = message as {
-    reasoning_content?: unknown;
-    reasoning?: unknown;
-  };
-  if (typeof long === 'string') return long;
-  return typeof short === 'string' ? short : '';
 }

@@ -16,6 +16,10 @@ export interface Endpoint {
   readonly model: string;
   /** Name of the environment variable that holds the key; null where none is needed. */
   readonly apiKeyEnv: string | null;
+  /** `auto`: a stream where the server has one, found out by asking. Absent: none. */
+  readonly stream?: boolean | 'auto';
+  /** Longest silence in the middle of a stream, ms. */
+  readonly idleMs?: number;
 }
 
 /** Longer than every deadline of ours, so that the client's own clock never speaks. */

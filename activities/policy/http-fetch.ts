@@ -1,22 +1,33 @@
 /**
- * `fetch` over Node's own HTTP client with kept-alive connections, for endpoints on plain `http:`.
+ * `fetch` over Node's own HTTP client with kept-alive connections: what the OpenAI client sends with.
  *
  * The OpenAI client takes any fetch. With the built-in one a request costs 0.76 ms of CPU, with this one 0.37 ms
- * (both with the client's own share; 120 ids in, 20 out), and an episode makes five to ten of them.
+ * (both with the client's own share; 120 ids in, 20 out), and an episode makes five to ten of them. It is also
+ * stricter: redirects are not followed, no compression is asked for, and no reply grows without bound.
+ *
+ * A reply is collected before it is handed on, so that a connection lost in the middle of it fails the request. Only an
+ * event stream is handed on as it comes.
  */
 import http from 'node:http';
+import https from 'node:https';
+import { Readable } from 'node:stream';
+import { refusalBody } from './refusal-body.js';
 
-const agent = new http.Agent({ keepAlive: true, maxSockets: 256, scheduling: 'lifo' });
+const options = { keepAlive: true, maxSockets: 256, scheduling: 'lifo' } as const;
+const agents = { http: new http.Agent(options), https: new https.Agent(options) };
 
-/** Requests with other bodies than text, and other schemes, go to the built-in fetch. */
+/** Far above any whole reply: 100,000 tokens with log-probabilities are 20 MB. */
+export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+/** A request with a body of text, or none. Rejects on a connection that fails, and on a reply that never ends. */
 export async function httpFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const url = input instanceof Request ? input.url : String(input);
   const { body, method, headers, signal } = init;
-  const plain = body === undefined || body === null || typeof body === 'string';
-  if (!url.startsWith('http:') || !plain || input instanceof Request) return fetch(input, init);
+  if (body !== undefined && body !== null && typeof body !== 'string') throw new TypeError('a body is text');
+  const secure = url.startsWith('https:');
   return new Promise<Response>((resolve, reject) => {
-    const request = http.request(url, {
-      agent,
+    const request = (secure ? https : http).request(url, {
+      agent: secure ? agents.https : agents.http,
       method: method ?? 'GET',
       headers: {
         ...Object.fromEntries(new Headers(headers)),
@@ -26,26 +37,69 @@ export async function httpFetch(input: string | URL | Request, init: RequestInit
     });
     request.once('error', reject);
     request.once('response', (message) => {
-      const chunks: Buffer[] = [];
-      message.on('data', (chunk: Buffer) => chunks.push(chunk));
-      message.once('error', reject);
-      message.once('end', () => resolve(response(message, Buffer.concat(chunks))));
+      if (isEventStream(message)) settle(() => streamed(message), resolve, reject);
+      else collect(message, resolve, reject);
     });
     request.end(body ?? undefined);
   });
 }
 
-function response(message: http.IncomingMessage, body: Buffer): Response {
+function isEventStream({ statusCode = 0, headers }: http.IncomingMessage): boolean {
+  return statusCode < 300 && (headers['content-type'] ?? '').startsWith('text/event-stream');
+}
+
+function collect(
+  message: http.IncomingMessage,
+  resolve: (response: Response) => void,
+  reject: (reason: unknown) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  message.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (bytes > MAX_REPLY_BYTES) message.destroy(new EndlessReply(bytes));
+  });
+  message.once('error', reject);
+  message.once('end', () => settle(() => whole(message, Buffer.concat(chunks)), resolve, reject));
+}
+
+/** What throws in a listener would end the process: a status that is none, a header that the standard refuses. */
+function settle(
+  make: () => Response,
+  resolve: (response: Response) => void,
+  reject: (reason: unknown) => void,
+): void {
+  try {
+    resolve(make());
+  } catch (error) {
+    reject(error);
+  }
+}
+
+/** A reply that was still coming when it had become larger than any that is wanted. */
+export class EndlessReply extends Error {
+  constructor(readonly bytes: number) {
+    super(`a reply of more than ${bytes} bytes`);
+  }
+}
+
+function whole(message: http.IncomingMessage, body: Buffer): Response {
+  const status = message.statusCode ?? 0;
+  // The standard allows no body with these, not even an empty one.
+  if (status === 204 || status === 205 || status === 304) return new Response(null, headOf(message));
+  if (status >= 300) return new Response(refusalBody(message.headers, body), headOf(message));
+  return new Response(new Uint8Array(body), headOf(message));
+}
+
+function streamed(message: http.IncomingMessage): Response {
+  return new Response(Readable.toWeb(message) as ReadableStream<Uint8Array>, headOf(message));
+}
+
+function headOf(message: http.IncomingMessage): ResponseInit {
   const headers = new Headers();
   for (const [name, values] of Object.entries(message.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);
   }
-  const status = message.statusCode ?? 0;
-  // The standard allows no body with these, not even an empty one.
-  const empty = status === 204 || status === 205 || status === 304;
-  return new Response(empty ? null : new Uint8Array(body), {
-    status,
-    statusText: message.statusMessage ?? '',
-    headers,
-  });
+  return { status: message.statusCode ?? 0, statusText: message.statusMessage ?? '', headers };
 }

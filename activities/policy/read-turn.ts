@@ -1,8 +1,9 @@
 /** From what a model gave back to the message and calls of a turn: the same reading while it plays and at a replay. */
 import type OpenAI from 'openai';
-import { type OutputFormat, type Problem, problemText } from '../../core/interpret/format.js';
+import { losesForm } from '../../core/exact-json.js';
+import { type OutputFormat, type Problem, problemText, spoiltCall } from '../../core/interpret/format.js';
 import type { AssistantMessage, JsonObject, ToolCall, ToolSpec } from '../../core/message.js';
-import { excerpt } from './chat-model.js';
+import { excerpt } from './unreadable.js';
 
 export interface ReadTurn {
   readonly message: AssistantMessage;
@@ -21,9 +22,10 @@ export function readText(
   const read = format.interpret(raw, tools);
   const toolCalls = read.calls.map((call, index) => ({ id: `c${first + index}`, ...call }));
   const refused = new Map(
-    read.problems
-      .filter((problem) => problem.kind === 'integer_range')
-      .map((problem) => [`c${first + problem.call}`, problemText(problem)]),
+    read.problems.flatMap((problem) => {
+      const call = spoiltCall(problem);
+      return call === undefined ? [] : [[`c${first + call}`, problemText(problem)] as const];
+    }),
   );
   return {
     message: { role: 'assistant', reasoning: read.reasoning, content: read.content, toolCalls },
@@ -44,9 +46,11 @@ export function readWireCalls(
       refused.set(id, `calls of type "${call.type}" are not supported`);
       return { id, name: call.type, arguments: {} };
     }
-    const args = parseArguments(call.function.arguments);
-    if (!args) refused.set(id, `the arguments are no JSON object: ${excerpt(call.function.arguments)}`);
-    return { id, name: call.function.name, arguments: args ?? {} };
+    const { name, arguments: text } = call.function;
+    const args = parseArguments(text);
+    if (!args) refused.set(id, `the arguments are no JSON object: ${excerpt(text)}`);
+    const exact = args && losesForm(text) ? { argumentsText: text } : {};
+    return { id, name, arguments: args ?? {}, ...exact };
   });
   return { toolCalls, refused };
 }

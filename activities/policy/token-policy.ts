@@ -4,17 +4,18 @@
  * The buffer is the truth. Each turn appends a delta of prompt ids, sends the whole buffer, and appends exactly what
  * came back; nothing that was sampled is ever tokenised again.
  */
-import type { CompletionCreateParamsNonStreaming } from 'openai/resources/completions';
+import type { CompletionCreateParams } from 'openai/resources/completions';
 import { Fault } from '../../core/faults.js';
 import type { OutputFormat } from '../../core/interpret/format.js';
 import type { Message } from '../../core/message.js';
-import type { Policy, PolicyRequest, PolicySession, PolicyTurn } from '../../core/policy.js';
+import type { Policy, PolicyRequest, PolicySession, PolicyTurn, TurnLimits } from '../../core/policy.js';
 import type { Renderer } from '../../core/render/renderer.js';
 import { seedOf } from '../../core/seed.js';
-import { type Completion, readCompletion } from './completion.js';
-import { type Endpoint, openAi } from './endpoint.js';
+import { type Asked, type Completion, completionFold, readCompletion } from './completion.js';
+import { contextFull } from './context-full.js';
+import type { Endpoint } from './endpoint.js';
+import { complete } from './exchange.js';
 import { readText } from './read-turn.js';
-import { request } from './retry.js';
 import { TokenBuffer } from './token-buffer.js';
 
 export interface TokenPolicyOptions {
@@ -27,11 +28,17 @@ export interface TokenPolicyOptions {
 }
 
 /** What vLLM adds to the request of the completions API. */
-type TokenRequest = CompletionCreateParamsNonStreaming & {
+type TokenRequest = CompletionCreateParams & {
   readonly top_k: number;
   readonly stop_token_ids: readonly number[];
   readonly return_token_ids: true;
 };
+
+/**
+ * What a stream is asked for beside that. Chunks of several tokens, where the server can (vLLM): a chunk costs the same
+ * whatever it holds, and nobody watches token by token.
+ */
+const STREAMED = { stream_interval: 16 } as const;
 
 export function createTokenPolicy(options: TokenPolicyOptions): Policy {
   return { kind: 'token', begin: async (begin) => new TokenSession(options, begin) };
@@ -49,22 +56,16 @@ class TokenSession implements PolicySession {
     private readonly begin: PolicyRequest,
   ) {}
 
-  async turn(
-    observations: readonly Message[],
-    limits: { readonly maxTokens: number; readonly signal: AbortSignal },
-  ): Promise<PolicyTurn> {
+  async turn(observations: readonly Message[], limits: TurnLimits): Promise<PolicyTurn> {
     const ids = this.turns === 0 ? this.firstPrompt(observations) : this.delta(observations);
     const promptTokens = this.buffer.length + ids.length;
     const room = this.options.contextTokens - promptTokens;
     if (room <= 0) {
       const message = `${promptTokens} tokens of conversation do not fit a context of ${this.options.contextTokens}`;
-      throw new Fault('policy', message, {
-        code: this.turns === 0 ? 'prompt_too_long' : 'context_full',
-        retry: false,
-      });
+      throw contextFull(message, this.turns);
     }
     this.buffer.append(ids);
-    const completion = await this.complete(Math.min(limits.maxTokens, room), limits.signal);
+    const completion = await this.complete(Math.min(limits.maxTokens, room), limits);
     this.turns += 1;
     this.buffer.appendSampled(completion);
     const { renderer, format } = this.options;
@@ -103,12 +104,14 @@ class TokenSession implements PolicySession {
     return this.options.renderer.delta(observations, this.ended);
   }
 
-  private async complete(maxTokens: number, signal: AbortSignal): Promise<Completion> {
+  private async complete(maxTokens: number, { signal, onProgress }: TurnLimits): Promise<Completion> {
     const { endpoint, renderer } = this.options;
     const { sampling, seed } = this.begin;
+    const prompt = this.buffer.prompt();
+    const asked: Asked = { weightVersion: endpoint.model, maxTokens, prompt };
     const body: TokenRequest = {
       model: endpoint.model,
-      prompt: this.buffer.prompt(),
+      prompt,
       max_tokens: maxTokens,
       temperature: sampling.temperature,
       top_k: sampling.topK,
@@ -118,10 +121,17 @@ class TokenSession implements PolicySession {
       logprobs: 0,
       return_token_ids: true,
     };
-    const reply = await request(endpoint, signal, () =>
-      openAi(endpoint).completions.create(body, { signal }),
-    );
-    return readCompletion(endpoint, reply, endpoint.model);
+    const fold = () => completionFold(endpoint, asked);
+    const stream = { body: STREAMED, fold, maxTokens, onProgress };
+    try {
+      const reply = await complete(endpoint, { path: '/completions', body: { ...body }, signal, stream });
+      return readCompletion(endpoint, reply, asked);
+    } catch (error) {
+      // The server's context is smaller than it says.
+      if (error instanceof Fault && error.code === 'context_full')
+        throw contextFull(error.message, this.turns);
+      throw error;
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 import { asFault, Fault } from '../../core/faults.js';
 import type { JsonObject } from '../../core/message.js';
 import type { ModelFiles } from '../../core/render/renderer.js';
-import { excerpt } from './chat-model.js';
+import { excerpt } from './unreadable.js';
 
 /** `baseUrl` ends in `/v1`; these calls live beside it. */
 function beside(baseUrl: string, path: string): string {

@@ -77,6 +77,8 @@ const model = z.discriminatedUnion('kind', [
       .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of an environment variable')
       .nullable()
       .default(null),
+    stream: z.union([z.boolean(), z.literal('auto')]).optional(),
+    idleMs: milliseconds.optional(),
   }),
   z.strictObject({
     kind: z.literal('scripted'),

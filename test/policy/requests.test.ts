@@ -41,6 +41,7 @@ describe('retried in place', () => {
   test.each([
     ['429', { status: 429 }, 'rate_limited'],
     ['500', { status: 500, body: { error: { message: 'boom' } } }, 'server_error'],
+    ['502 from a proxy', { status: 502, body: '<html><h1>Bad Gateway</h1></html>' }, 'server_error'],
     ['reset', { fault: 'reset' }, 'unreachable'],
   ] as [string, Reply, string][])(
     '%s for ever is a fault that another try may help',
@@ -71,7 +72,7 @@ describe('not retried', () => {
     [
       'context',
       { status: 400, body: { error: { message: "This model's maximum context length is 512 tokens" } } },
-      'context_overflow',
+      'context_full',
       false,
     ],
     [
