@@ -21,6 +21,7 @@ export type Problem =
       readonly parameter: string;
       readonly text: string;
     }
+  | { readonly kind: 'arguments_not_object'; readonly call: number; readonly text: string }
   | { readonly kind: 'unclosed_parameter'; readonly call: number; readonly parameter: string }
   | { readonly kind: 'unreadable_call'; readonly text: string }
   | { readonly kind: 'unclosed_reasoning' };
@@ -38,11 +39,20 @@ export interface OutputFormat {
   interpret(text: string, tools: readonly ToolSpec[]): Interpretation;
 }
 
+/** The call that must not be executed because of the problem: what was written is not what would be passed. */
+export function spoiltCall(problem: Problem): number | undefined {
+  return problem.kind === 'integer_range' || problem.kind === 'arguments_not_object'
+    ? problem.call
+    : undefined;
+}
+
 /** The problem as one sentence for the model. */
 export function problemText(problem: Problem): string {
   switch (problem.kind) {
     case 'integer_range':
       return `parameter "${problem.parameter}": ${shorten(problem.text)} is beyond the integers that can be passed exactly (9007199254740991)`;
+    case 'arguments_not_object':
+      return `the arguments are no JSON object: ${shorten(problem.text)}`;
     case 'unclosed_parameter':
       return `parameter "${problem.parameter}" was not closed with </parameter> and was ignored`;
     case 'unreadable_call':
@@ -54,5 +64,7 @@ export function problemText(problem: Problem): string {
 
 function shorten(text: string): string {
   const flat = text.trim();
-  return flat.length <= 120 ? flat : `${flat.slice(0, 117)}...`;
+  if (flat.length <= 120) return flat;
+  // Half a surrogate pair is no text.
+  return `${flat.slice(0, 117).replace(/[\uD800-\uDBFF]$/, '')}...`;
 }

@@ -1,7 +1,9 @@
 /**
  * The body of one `<function=...>`: `<parameter=NAME>VALUE</parameter>`, blanks allowed inside the tags.
- * One newline after the opening and one before the closing tag belong to the markup, not to the value.
+ * A value also ends where the next parameter begins. One newline after the opening and one before the end belong to
+ * the markup, not to the value.
  */
+import { BLANKS, stripped } from './python-text.js';
 
 export interface WrittenParameters {
   /** Name and raw text in the order first written; a name written again replaces its text. */
@@ -10,8 +12,9 @@ export interface WrittenParameters {
   readonly unclosed: string | undefined;
 }
 
-const OPEN = /<\s*parameter\s*=\s*/g;
-const CLOSE = /<\s*\/\s*parameter\s*>/g;
+const BLANK = `[${BLANKS}]*`;
+const OPEN = new RegExp(`<${BLANK}parameter${BLANK}=${BLANK}`, 'g');
+const END = new RegExp(`<${BLANK}(?:/${BLANK}parameter${BLANK}>|parameter${BLANK}=)`, 'g');
 
 /** Linear: the text is walked once, and the first missing end stops the walk. */
 export function readParameters(body: string): WrittenParameters {
@@ -21,12 +24,12 @@ export function readParameters(body: string): WrittenParameters {
     const open = next(OPEN, body, at);
     if (!open) return { values, unclosed: undefined };
     const nameEnd = body.indexOf('>', open.end);
-    if (nameEnd < 0) return { values, unclosed: body.slice(open.end).trim() };
+    if (nameEnd < 0) return { values, unclosed: stripped(body.slice(open.end)) };
     const name = body.slice(open.end, nameEnd);
-    const close = next(CLOSE, body, nameEnd + 1);
-    if (!close) return { values, unclosed: name };
-    values.set(name, withoutMarkupNewlines(body.slice(nameEnd + 1, close.start)));
-    at = close.end;
+    const end = next(END, body, nameEnd + 1);
+    if (!end) return { values, unclosed: name };
+    values.set(name, withoutMarkupNewlines(body.slice(nameEnd + 1, end.start)));
+    at = body[end.end - 1] === '>' ? end.end : end.start;
   }
 }
 

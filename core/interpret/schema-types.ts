@@ -5,50 +5,71 @@ import type { Json, JsonObject } from '../message.js';
 export type JsonType = 'other' | 'null' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'string';
 
 /** Spellings of types that occur in hand-written tool schemas. */
-const SPELLINGS: Readonly<Record<string, JsonType>> = {
-  null: 'null',
+const SPELLINGS: ReadonlyMap<string, JsonType> = new Map([
+  ['null', 'null'],
   ...spelled('integer', 'integer int int32 int64 uint uint32 uint64 long short unsigned'),
   ...spelled('number', 'number float float32 float64 double'),
   ...spelled('boolean', 'boolean bool'),
   ...spelled('object', 'object dict'),
   ...spelled('array', 'array arr list sequence'),
   ...spelled('string', 'string str text varchar char enum'),
-};
-
-const MAX_DEPTH = 16;
+]);
 
 /**
- * Types allowed by `schema`: its `type` (word or list), the types of its `enum` values, and all branches of
- * `anyOf`, `oneOf`, `allOf` and local `$ref`s (against `root`, the tool's whole schema). Cycles end at depth 16.
+ * Types allowed by `schema`: its `type` (word or list), those of its `enum` values and its `const`, `nullable`, and all
+ * branches of `anyOf`, `oneOf`, `allOf` and local `$ref`s (against `root`, the tool's whole schema). A schema that says
+ * nothing of this, and what is no schema, allows `string`. Each part is looked at once: cycles and depth cost nothing.
  */
-export function schemaTypes(schema: Json | undefined, root: JsonObject, depth = 0): ReadonlySet<JsonType> {
+export function schemaTypes(schema: Json | undefined, root: Json | undefined): ReadonlySet<JsonType> {
   const types = new Set<JsonType>();
-  const join = (branch: Json | undefined): void => {
-    for (const type of schemaTypes(branch, root, depth + 1)) types.add(type);
-  };
-  if (isObject(schema) && depth <= MAX_DEPTH) {
-    for (const word of Array.isArray(schema.type) ? schema.type : [schema.type]) {
-      if (typeof word === 'string') types.add(SPELLINGS[word.trim().toLowerCase()] ?? 'other');
+  const seen = new Set<JsonObject>();
+  const pending: (Json | undefined)[] = [schema];
+  while (pending.length > 0) {
+    const part = pending.pop();
+    if (!isObject(part)) {
+      types.add('string');
+      continue;
     }
-    if (schema.nullable === true) types.add('null');
-    if (Array.isArray(schema.enum)) for (const value of schema.enum) types.add(typeOf(value));
-    for (const field of ['anyOf', 'oneOf', 'allOf']) {
-      const branches = schema[field];
-      if (Array.isArray(branches)) branches.forEach(join);
-    }
-    if (typeof schema.$ref === 'string') join(resolve(schema.$ref, root));
+    if (seen.has(part)) continue;
+    seen.add(part);
+    const own = ownTypes(part);
+    const branches = branchesOf(part, root);
+    for (const type of own) types.add(type);
+    for (const branch of branches) pending.push(branch);
+    if (own.length + branches.length === 0) types.add('string');
   }
   if (types.size === 0) types.add('string');
   return types;
 }
 
+function ownTypes(schema: JsonObject): readonly JsonType[] {
+  const words = Array.isArray(schema.type) ? schema.type : [schema.type];
+  return [
+    ...words
+      .filter((word) => typeof word === 'string')
+      .map((word) => SPELLINGS.get(word.trim().toLowerCase()) ?? 'other'),
+    ...(schema.nullable === true ? (['null'] as const) : []),
+    ...(Array.isArray(schema.enum) ? schema.enum.map(typeOf) : []),
+    ...(Object.hasOwn(schema, 'const') ? [typeOf(schema.const!)] : []),
+  ];
+}
+
+function branchesOf(schema: JsonObject, root: Json | undefined): readonly (Json | undefined)[] {
+  const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) =>
+    Array.isArray(list) ? (list as Json[]) : [],
+  );
+  return typeof schema.$ref === 'string' ? [...branches, resolve(schema.$ref, root)] : branches;
+}
+
 /** Target of a local reference (`#/$defs/Money`), or undefined. */
-function resolve(reference: string, root: JsonObject): Json | undefined {
-  if (!reference.startsWith('#')) return undefined;
-  let at: Json | undefined = root;
-  for (const part of reference.slice(1).split('/').slice(1)) {
+function resolve(reference: string, root: Json | undefined): Json | undefined {
+  if (reference === '#') return root;
+  if (!reference.startsWith('#/')) return undefined;
+  let at = root;
+  for (const part of reference.slice(2).split('/')) {
     const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+    at =
+      typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as JsonObject)[key] : undefined;
   }
   return at;
 }
@@ -68,10 +89,10 @@ function typeOf(value: Json): JsonType {
   return typeof value as 'boolean' | 'string' | 'object';
 }
 
-export function isObject(value: Json | undefined): value is JsonObject {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function spelled(type: JsonType, words: string): Record<string, JsonType> {
-  return Object.fromEntries(words.split(' ').map((word) => [word, type]));
+function spelled(type: JsonType, words: string): [string, JsonType][] {
+  return words.split(' ').map((word) => [word, type]);
 }

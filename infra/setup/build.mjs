@@ -23,6 +23,8 @@ const SOURCES = [
   'test/bench',
   'test/chaos',
   'test/faults',
+  'test/fuzz',
+  'test/vllm-parity',
   'test/setup/harness.ts',
   'temporal.config.ts',
 ];

@@ -9,6 +9,11 @@ const NEXT = {
   demo: { description: 'the demo', start: (args) => steadfast(['demo', ...args]) },
   bench: { description: 'the benchmarks', start: (args) => program('dist/test/bench/main.js', args) },
   chaos: { description: 'chaos', start: (args) => program('dist/test/chaos/main.js', args) },
+  fuzz: { description: 'the fuzz run', start: (args) => program('dist/test/fuzz/main.js', args) },
+  'compare:vllm': {
+    description: "the comparison with vLLM's parsers",
+    start: (args) => program('dist/test/vllm-parity/main.js', args),
+  },
   test: {
     description: 'all tests',
     start: (args) => program('node_modules/vitest/vitest.mjs', ['run', ...args]),
