@@ -2,10 +2,12 @@
  * What the command line and reports read of the ledger beyond what campaigns need: attempts with all their tries,
  * campaigns from above, speed, tokens and faults. Nothing here writes.
  */
+
 import type { Digest } from './artifacts.js';
 import type { FaultKind } from './faults.js';
 import type { CampaignKind } from './keys.js';
 import type { AttemptRow, CampaignRow, CampaignState, Counts, GroupRow } from './ledger.js';
+import type { ToolUse } from './metrics/conduct.js';
 import type { EpisodeSummary, Termination, Usage, Verdict } from './outcome.js';
 
 export const TRY_STATES = {
@@ -138,6 +140,8 @@ export interface LedgerReads {
   progress(campaign: string, windowSeconds?: number): Promise<Progress>;
   usage(campaign: string): Promise<UsageTotals>;
   faultCounts(campaign: string): Promise<readonly FaultCount[]>;
+  /** Tool calls of the clean results, and how many failed; null when there is no clean result. */
+  toolUse(campaign: string): Promise<ToolUse | null>;
   /** Groups of all steps of a run, by step, round, group. */
   allGroups(run: string): Promise<readonly (GroupRow & { readonly step: number })[]>;
   sandboxCounts(

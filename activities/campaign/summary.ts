@@ -27,7 +27,7 @@ export interface AttemptsSummary {
 export async function summarise(
   ledger: Ledger,
   id: string,
-  config: AttemptsConfig,
+  config: Pick<AttemptsConfig, 'tasks' | 'repeat' | 'exhaustedAsFailed'>,
 ): Promise<AttemptsSummary> {
   const attempts = await ledger.attempts(id);
   const { coverage, scores } = evaluationMetrics({

@@ -1,6 +1,7 @@
 /** Campaigns from above: counts, speed, tokens and faults. A pipeline stands for all campaigns that it started. */
 import type { FaultKind } from '../../core/faults.js';
 import type { CampaignSummary, LedgerReads, Progress } from '../../core/ledger-reads.js';
+import type { ToolUse } from '../../core/metrics/conduct.js';
 import { NO_USAGE } from '../../core/metrics/usage.js';
 import type { Usage } from '../../core/outcome.js';
 import type { Database } from './database.js';
@@ -52,6 +53,13 @@ const FAULTS = {
     WHERE t.state = 'system_error' AND t.fault_kind <> 'cancelled' AND (${OF_CAMPAIGN})
     GROUP BY 1, 2, 3, 4 ORDER BY tries DESC, 1, 2, 3, 4`,
 };
+const TOOL_USE = {
+  name: 'tool use',
+  text: `SELECT count(*)::int AS episodes, sum(t.tool_calls)::float8 AS calls, sum(t.tool_errors)::float8 AS errors,
+      count(*) FILTER (WHERE t.tool_errors > 0)::int AS "episodesWithErrors"
+    FROM attempts a JOIN tries t ON t.id = a.clean_try
+    WHERE (${OF_CAMPAIGN}) AND t.tool_calls IS NOT NULL AND t.tool_errors IS NOT NULL`,
+};
 const SANDBOXES = {
   name: 'sandbox counts',
   text: `SELECT s.state, count(*)::int AS sandboxes
@@ -76,7 +84,7 @@ type SandboxState = 'intended' | 'created' | 'released' | 'reaped';
 
 export function overviewReads(
   database: Database,
-): Pick<LedgerReads, 'campaigns' | 'progress' | 'usage' | 'faultCounts' | 'sandboxCounts'> {
+): Pick<LedgerReads, 'campaigns' | 'progress' | 'usage' | 'faultCounts' | 'toolUse' | 'sandboxCounts'> {
   return {
     async campaigns(filter = {}) {
       const { kind = null, state = null, parent = null, limit = DEFAULT_LIMIT } = filter;
@@ -111,6 +119,11 @@ export function overviewReads(
 
     async faultCounts(campaign) {
       return database.run<FaultColumns & Record<string, unknown>>(FAULTS, [campaign]);
+    },
+
+    async toolUse(campaign) {
+      const [row] = await database.run<ToolUse & Record<string, unknown>>(TOOL_USE, [campaign]);
+      return row && row.episodes > 0 ? row : null;
     },
 
     async sandboxCounts(campaign) {

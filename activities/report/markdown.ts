@@ -3,7 +3,18 @@ import { FAULT_KINDS, type FaultKind } from '../../core/faults.js';
 import type { Estimate, EvaluationReport, ReportData, ScoreLine } from '../../core/report-data.js';
 import { STEP_METRICS, STEP_STAGES, type StepMetric } from '../../core/step-metrics.js';
 import { bandRange } from './charts/bands.js';
-import { count, dollars, interval, kOfK, moment, percent, plural, points, shortDigest } from './format.js';
+import {
+  count,
+  dollars,
+  duration,
+  interval,
+  kOfK,
+  moment,
+  percent,
+  plural,
+  points,
+  shortDigest,
+} from './format.js';
 import { clip, visible } from './html.js';
 import { metricText } from './metric-text.js';
 import { policyTokens, tokensPer } from './sections/cost.js';
@@ -132,6 +143,30 @@ function cost({ before, after, prices }: ReportData): string | null {
   );
 }
 
+/** Why conversations ended, tool calls that failed, time: of evaluations that may show scores. */
+function conduct({ before, after }: ReportData): string | null {
+  const sides = [before, after].filter((each): each is EvaluationReport => each?.scores != null);
+  if (sides.length === 0) return null;
+  const words = [...new Set(sides.flatMap(({ terminations }) => Object.keys(terminations)))];
+  const unknown = '–';
+  return table(
+    ['', ...sides.map((side) => cell(side.label))],
+    [
+      [
+        'tool calls that failed',
+        ...sides.map(({ tools }) =>
+          tools && tools.calls > 0 ? `${count(tools.errors)} of ${count(tools.calls)}` : unknown,
+        ),
+      ],
+      ['median time', ...sides.map(({ time }) => (time ? duration(time.median) : unknown))],
+      ...words.map((word) => [
+        `ended: ${cell(word)}`,
+        ...sides.map(({ terminations }) => count(terminations[word] ?? 0)),
+      ]),
+    ],
+  );
+}
+
 function coverage(data: ReportData): string | null {
   const stages = stagesOf(data);
   if (stages.length === 0) return null;
@@ -159,10 +194,18 @@ function notices(data: ReportData): readonly string[] {
   if (run.state !== 'done')
     found.push(`The campaign is ${run.state}${run.cause ? `: ${cell(run.cause)}` : ''}.`);
   for (const each of [data.before, data.after]) {
+    if (each?.imported) {
+      const files = each.imported.map(
+        ({ name, sha256 }) => `${code(name)} (SHA-256 ${code(sha256.slice(0, 12))})`,
+      );
+      found.push(
+        `${code(each.id)} is imported: it ran elsewhere, and its rows are those of ${files.join(', ')}.`,
+      );
+    }
     if (each && !each.coverage.complete) {
       const { clean, planned } = each.coverage;
       found.push(
-        `Coverage of ${code(each.id)} is incomplete (${count(clean)} of ${count(planned)} clean): no score is shown.`,
+        `Coverage of ${code(each.id)} is incomplete (${count(clean)} of ${count(planned)} clean): ${each.scores ? 'its scores leave the others out, as asked.' : 'no score is shown.'}`,
       );
     } else if (each?.coverage.exhaustedAsFailed && each.coverage.exhausted > 0) {
       found.push(
@@ -209,6 +252,7 @@ export function renderMarkdown(data: ReportData): string {
         : null,
     ),
     ...part('Cost', cost(data)),
+    ...part('Episodes', conduct(data)),
     ...part('Coverage', coverage(data)),
     ...part(
       'Integrity',

@@ -7,6 +7,7 @@ import { type Html, html } from './html.js';
 import { type NavItem, page } from './page.js';
 import { banners } from './sections/banners.js';
 import { cards } from './sections/cards.js';
+import { conductSection } from './sections/conduct.js';
 import { costSection } from './sections/cost.js';
 import { endingSection } from './sections/ending.js';
 import { header } from './sections/header.js';
@@ -30,6 +31,10 @@ export function renderReport(data: ReportData): string {
     [{ id: 'training', label: 'Training' }, trainingSection(data.training)],
     [{ id: 'probe', label: 'Probe' }, probeSection(data.probe)],
     [{ id: 'cost', label: 'Cost' }, costSection(data)],
+    [
+      { id: 'conduct', label: 'Conduct' },
+      conductSection([data.before, data.after].filter((each) => each !== null)),
+    ],
     [{ id: 'integrity', label: 'Integrity' }, integritySection(data)],
     [{ id: 'episodes', label: 'Episodes' }, storiesSection(data.stories)],
     [{ id: 'again', label: 'Again' }, endingSection(data)],

@@ -27,7 +27,8 @@ export async function readTaskList(file: string): Promise<readonly string[]> {
   return [...seen];
 }
 
-async function readYaml(file: string, place: string, expected: string): Promise<unknown> {
+/** Throws `UsageError`: no such file, or where it cannot be read. */
+export async function readYaml(file: string, place: string, expected: string): Promise<unknown> {
   const text = await readText(file, place);
   try {
     return parse(text);

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLocalArtifacts } from '../../activities/artifacts/local.js';
 import { collectReport } from '../../activities/report/collect/collect.js';
-import { collectComparison } from '../../activities/report/collect/comparison.js';
+import { compareSides } from '../../activities/report/collect/comparison.js';
+import { ledgerSide } from '../../activities/report/collect/ledger-side.js';
 import { writeReportFiles } from '../../activities/report/files.js';
 import { metricsJsonl, writeMetricsFile } from '../../activities/report/metrics-jsonl.js';
 import { renderReport } from '../../activities/report/render.js';
@@ -306,9 +307,18 @@ describe('a report from a ledger', () => {
 
   it('compares two evaluations, and nothing else', async () => {
     const sources = { ledger: database.ledger, artifacts };
-    const compared = await collectComparison(sources, 'eval/small-base', 'eval/small-final');
+    const [from, to] = [
+      await ledgerSide(sources, 'eval/small-base'),
+      await ledgerSide(sources, 'eval/small-final'),
+    ];
+    const compared = compareSides([from, to], { programVersion: '1', generatedAt: '2026-01-01T00:00:00Z' });
     expect(compared.paired?.gained).toHaveLength(2);
-    await expect(collectComparison(sources, 'eval/small-base', 'train/small')).rejects.toThrow(UsageError);
+    expect(compared.moved.map(({ kind, after }) => [kind, after.every(({ passed }) => passed)])).toEqual([
+      ['gained', true],
+      ['gained', true],
+      ['lost', false],
+    ]);
+    await expect(ledgerSide(sources, 'train/small')).rejects.toThrow(UsageError);
     await expect(collectReport(sources, 'eval/nobody')).rejects.toThrow(/expected the id of a campaign/);
   });
 

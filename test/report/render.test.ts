@@ -243,13 +243,14 @@ describe('size', () => {
 });
 
 describe('a comparison', () => {
-  const { before, after, paired, run, prices } = demoReport();
+  const { before, after, paired, run } = demoReport();
   const data = {
     before: before as EvaluationReport,
     after: after as EvaluationReport,
     paired,
+    others: [],
+    moved: [],
     run,
-    prices,
     warnings: [],
   };
 

@@ -12,6 +12,7 @@ import { UsageError } from '../../../core/faults.js';
 import type { AttemptRow, CampaignRow, Ledger } from '../../../core/ledger.js';
 import type { PriceTable } from '../../../core/prices.js';
 import type { IntegrityReport, PriceReport, ReportData, RunReport } from '../../../core/report-data.js';
+import { importedModel } from '../../../core/results/imported.js';
 import { type CampaignStage, stageCampaignId } from '../../../core/stage-configs.js';
 import { flatConfig, modelOf } from './config.js';
 import { evaluationReport, pairedReport, priceReport } from './evaluation.js';
@@ -50,10 +51,20 @@ export async function collectReport(sources: ReportSources, campaign: string): P
   const table = sources.prices === undefined ? await configuredPrices(ledger, row, config) : sources.prices;
   const prices = pricesOf(table, modelOf((parts.after ?? parts.before)?.config ?? config), warnings);
 
-  const before = parts.before && evaluationReport(parts.before, 'before', trained, prices);
-  const after =
-    parts.after &&
-    evaluationReport(parts.after, config.kind === 'eval' ? 'evaluation' : 'after', trained, prices);
+  const read = async (part: Campaign<AttemptsConfig> | null, label: string) =>
+    part &&
+    evaluationReport(part, label, {
+      trainedTemplates: trained,
+      price: prices,
+      tools: (await ledger.toolUse?.(part.row.id)) ?? null,
+      allowIncomplete: sources.allowIncomplete ?? false,
+    });
+  const before = await read(parts.before, 'before');
+  const after = await read(parts.after, config.kind === 'eval' ? 'evaluation' : 'after');
+  const unpaid = [before, after].filter((each) => each?.scores && each.price && !each.cost);
+  for (const each of unpaid) {
+    warnings.push(`No cost of ${each?.id} is shown: some of its rows have no token counts.`);
+  }
   const selection = config.kind === 'pipeline' ? config.selection : null;
   const lineage = run ? lineageOf(run) : { lineage: [], updatesApplied: 0, updatesSkipped: 0 };
   const campaigns = Object.values(parts).filter((part): part is Campaign => part !== null);
@@ -190,7 +201,7 @@ function runReport(
     suiteDigest: row.suiteDigest,
     fingerprint: row.fingerprint,
     model: build ?? modelOf(config),
-    seeds: { run: config.seed },
+    seeds: importedModel(config) ? {} : { run: config.seed },
     baseDigest: lineage[0]?.digest ?? null,
     finalDigest: lineage.length > 1 ? (lineage.at(-1)?.digest ?? null) : null,
     programVersion: sources.programVersion ?? ownVersion(),

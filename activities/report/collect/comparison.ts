@@ -1,34 +1,52 @@
-/** Two evaluations from the ledger, read for `renderComparison`. */
-import { UsageError } from '../../../core/faults.js';
-import type { EvaluationReport } from '../../../core/report-data.js';
-import type { ComparisonData } from '../comparison.js';
-import { collectReport } from './collect.js';
+/** Evaluations put side by side for `renderComparison`: the first is what the others are compared with. */
+import type { ReportData } from '../../../core/report-data.js';
+import type { ComparedEvaluation, ComparisonData, MovedTask } from '../comparison-data.js';
 import { pairedReport } from './evaluation.js';
-import type { ReportSources } from './source.js';
+import type { ComparedSide, TaskRun } from './side.js';
 
-/** Throws `UsageError` for a campaign that is unknown or no evaluation. Differing tasks are a warning in the data. */
-export async function collectComparison(
-  sources: ReportSources,
-  beforeId: string,
-  afterId: string,
-): Promise<ComparisonData> {
-  const read = async (id: string) => {
-    const data = await collectReport(sources, id);
-    const evaluation = data.run.kind === 'eval' ? data.after : null;
-    if (!evaluation)
-      throw new UsageError('compare', 'two evaluations, e.g. eval/demo-base', `"${id}" (${data.run.kind})`);
-    return { data, evaluation };
-  };
-  const [from, to] = [await read(beforeId), await read(afterId)];
-  const warnings = [...from.data.warnings, ...to.data.warnings];
-  const before: EvaluationReport = { ...from.evaluation, label: 'before' };
-  const after: EvaluationReport = { ...to.evaluation, label: 'after' };
+/** Differing tasks are a warning in the data, never a made-up difference. */
+export function compareSides(
+  [first, second, ...rest]: readonly [ComparedSide, ComparedSide, ...ComparedSide[]],
+  run: Pick<ReportData['run'], 'programVersion' | 'generatedAt'>,
+): ComparisonData {
+  const warnings = [first, second, ...rest].flatMap((side) => side.warnings);
+  const before = { ...first.evaluation, label: 'before' };
+  const after = { ...second.evaluation, label: 'after' };
+  const paired = pairedReport(before, after, warnings);
+  const moved = (kind: MovedTask['kind'], ids: readonly string[]): readonly MovedTask[] =>
+    ids.map((taskId) => ({
+      kind,
+      taskId,
+      domain: before.tasks.find((task) => task.taskId === taskId)?.domain ?? '',
+      before: first.runs.get(taskId) ?? [],
+      after: second.runs.get(taskId) ?? [],
+      page: null,
+    }));
   return {
     before,
     after,
-    paired: pairedReport(before, after, warnings),
-    run: { ...to.data.run, state: 'done', cause: null },
-    prices: to.data.prices,
+    paired,
+    others: rest.map(({ evaluation }): ComparedEvaluation => {
+      const other = { ...evaluation, label: evaluation.id };
+      return { evaluation: other, paired: pairedReport(before, other, warnings) };
+    }),
+    moved: paired ? [...moved('gained', paired.gained), ...moved('lost', paired.lost)] : [],
+    run,
     warnings: [...new Set(warnings)],
   };
+}
+
+/** The repetition that shows a move best: failed on the one side and passed on the other, where there is one. */
+export function tellingRuns({
+  kind,
+  before,
+  after,
+}: MovedTask): readonly [before: TaskRun | undefined, after: TaskRun | undefined] {
+  const was = kind === 'lost';
+  for (const run of before) {
+    if (run.passed !== was) continue;
+    const twin = after.find((other) => other.repetition === run.repetition && other.passed === !was);
+    if (twin) return [run, twin];
+  }
+  return [before.find(({ passed }) => passed === was), after.find(({ passed }) => passed === !was)];
 }

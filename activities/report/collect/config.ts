@@ -1,5 +1,6 @@
 /** A configuration as flat text, and the facts of a run that are read from it. */
 import type { CampaignConfig, ModelRef } from '../../../core/campaign.js';
+import type { ImportedModel } from '../../../core/results/imported.js';
 
 const LONG_LIST = 12;
 
@@ -17,9 +18,13 @@ export function flatConfig(value: unknown, path = ''): Record<string, string> {
   ) as Record<string, string>;
 }
 
-/** Name of a model as price tables know it: an API model's own, `trainer` for weights that a trainer serves, `scripted`. */
-export function modelName(model: ModelRef): string {
-  return model.kind === 'chat' ? model.model : model.kind;
+/**
+ * Name of a model as price tables know it: an API model's own, `trainer` for weights that a trainer serves, `scripted`,
+ * and for imported rows what the importer called it.
+ */
+export function modelName(model: ModelRef | ImportedModel): string {
+  if (model.kind === 'imported') return model.name;
+  return model.kind === 'chat' || model.kind === 'token' ? model.model : model.kind;
 }
 
 /** The model that a campaign samples from; training and pipelines sample from the trainer. */

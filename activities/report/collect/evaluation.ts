@@ -2,12 +2,14 @@
 import type { AttemptsConfig } from '../../../core/campaign.js';
 import { UsageError } from '../../../core/faults.js';
 import { compareEvaluations } from '../../../core/metrics/compare.js';
+import { episodeTime, type ToolUse } from '../../../core/metrics/conduct.js';
 import { expectedKeys } from '../../../core/metrics/coverage.js';
 import { evaluationMetrics } from '../../../core/metrics/evaluation.js';
 import type { TerminationCounts } from '../../../core/metrics/usage.js';
 import type { Termination } from '../../../core/outcome.js';
 import { type PriceTable, priceOf } from '../../../core/prices.js';
 import type { EvaluationReport, PairedReport, PriceReport } from '../../../core/report-data.js';
+import { importedModel } from '../../../core/results/imported.js';
 import { secondsBetween } from '../format.js';
 import { modelName } from './config.js';
 import { type Campaign, coverageOf } from './source.js';
@@ -17,12 +19,19 @@ export function priceReport(prices: PriceTable | null | undefined, model: string
   return prices ? { model, ...priceOf(prices, model) } : null;
 }
 
-/** `trainedTemplates`: null where nothing was trained. */
+export interface EvaluationParts {
+  /** Null where nothing was trained. */
+  readonly trainedTemplates: ReadonlySet<string> | null;
+  readonly price: PriceReport | null;
+  /** Null where the ledger was not asked. */
+  readonly tools: ToolUse | null;
+  readonly allowIncomplete: boolean;
+}
+
 export function evaluationReport(
   campaign: Campaign<AttemptsConfig>,
   label: string,
-  trainedTemplates: ReadonlySet<string> | null,
-  price: PriceReport | null,
+  { trainedTemplates, price, tools, allowIncomplete }: EvaluationParts,
 ): EvaluationReport {
   const { row, config, attempts, counts } = campaign;
   const expected = expectedKeys(row.id, config.tasks, config.repeat);
@@ -31,11 +40,13 @@ export function evaluationReport(
     expected,
     k: config.repeat,
     exhaustedAsFailed: config.exhaustedAsFailed,
+    allowIncomplete,
     trainedTemplates,
     prices: price && { policy: price },
   });
   const versions = new Set(attempts.map((attempt) => attempt.weightVersion).filter((each) => each !== null));
   const [version] = versions;
+  const imported = importedModel(config);
   return {
     id: row.id,
     label,
@@ -59,8 +70,14 @@ export function evaluationReport(
     })),
     terminations: endings(metrics.terminations),
     usage: metrics.usage,
-    cost: metrics.cost,
-    wallSeconds: secondsBetween(row.createdAt, row.endedAt),
+    // Rows without token counts have no cost; nothing was free.
+    cost: attempts.some(({ state, usage }) => state === 'clean' && usage === null) ? null : metrics.cost,
+    price,
+    // The time of the import says nothing of the evaluation.
+    wallSeconds: imported ? null : secondsBetween(row.createdAt, row.endedAt),
+    tools,
+    time: episodeTime(attempts.map(({ wallMs }) => ({ seconds: wallMs === null ? null : wallMs / 1000 }))),
+    imported: imported?.files ?? null,
   };
 }
 
@@ -78,11 +95,7 @@ export function pairedReport(
 ): PairedReport | null {
   if (!before?.scores || !after?.scores) return null;
   try {
-    const { domains: _domains, ...paired } = compareEvaluations(before.tasks, after.tasks, [
-      before.k,
-      after.k,
-    ]);
-    return paired;
+    return compareEvaluations(before.tasks, after.tasks, [before.k, after.k]);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     warnings.push(`${before.id} and ${after.id} cannot be compared: ${error.message}`);

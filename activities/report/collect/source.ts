@@ -7,8 +7,8 @@ import type { PriceTable } from '../../../core/prices.js';
 import type { CoverageReport } from '../../../core/report-data.js';
 
 export interface ReportSources {
-  /** Sandboxes, faults by task and wasted tokens are reported where the ledger can count them. */
-  readonly ledger: Ledger & Partial<Pick<LedgerReads, 'sandboxCounts' | 'faultCounts' | 'usage'>>;
+  /** Sandboxes, faults by task, tool calls and wasted tokens are reported where the ledger can count them. */
+  readonly ledger: Ledger & Partial<Pick<LedgerReads, 'sandboxCounts' | 'faultCounts' | 'usage' | 'toolUse'>>;
   readonly artifacts: ArtifactStore;
   /** Absent: those of the campaign's configuration, or its pipeline's. Null: cost is given in tokens. */
   readonly prices?: PriceTable | null;
@@ -17,6 +17,8 @@ export interface ReportSources {
   /** Commands that make the campaign again or go on with it; absent: those that every campaign has. */
   readonly reproduce?: readonly string[];
   readonly now?: () => Date;
+  /** Scores of incomplete coverage too; whoever shows them says so. */
+  readonly allowIncomplete?: boolean;
 }
 
 /** A campaign with its rows, read once. */

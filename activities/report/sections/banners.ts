@@ -10,6 +10,14 @@ const CAUSE_LIMIT = 1_000;
 export function banners(data: ReportData): readonly Html[] {
   const { run } = data;
   const found: Html[] = [];
+  const sides = [data.before, data.after].filter((each) => each !== null);
+  const imported = sides.filter((each) => each.imported);
+  for (const { id, imported: files } of imported) {
+    const names = (files ?? []).map(({ name, sha256 }) => `${name} (SHA-256 ${sha256.slice(0, 12)})`);
+    found.push(
+      banner('info', `${id} ran elsewhere; its rows are imported.`, `They are those of ${names.join(', ')}.`),
+    );
+  }
   if (run.state === 'failed') {
     found.push(
       banner(
@@ -18,7 +26,7 @@ export function banners(data: ReportData): readonly Html[] {
         run.cause === null ? 'No cause was recorded.' : clip(run.cause, CAUSE_LIMIT).text,
       ),
     );
-  } else if (run.state === 'stopped') {
+  } else if (run.state === 'stopped' && imported.length === 0) {
     found.push(
       banner(
         'warn',
@@ -26,7 +34,7 @@ export function banners(data: ReportData): readonly Html[] {
         'What had finished is shown. Start it again under the same name and it goes on.',
       ),
     );
-  } else if (run.state !== 'done') {
+  } else if (run.state !== 'done' && run.state !== 'stopped') {
     found.push(
       banner(
         'info',
@@ -35,17 +43,18 @@ export function banners(data: ReportData): readonly Html[] {
       ),
     );
   }
-  for (const evaluation of [data.before, data.after]) {
-    if (!evaluation || evaluation.coverage.complete) continue;
+  for (const evaluation of sides) {
+    if (evaluation.coverage.complete) continue;
     const { planned, clean, exhausted, pending, missing } = evaluation.coverage;
     const parts = [
-      pending > 0 && `${count(pending)} still to run`,
+      pending > 0 &&
+        `${count(pending)} ${evaluation.imported ? 'without a row that counts' : 'still to run'}`,
       exhausted > 0 && `${count(exhausted)} exhausted by system errors`,
     ];
     found.push(
       banner(
         'warn',
-        `Incomplete coverage of ${evaluation.id}: ${count(clean)} of ${count(planned)} attempts are clean, so no score is shown.`,
+        `Incomplete coverage of ${evaluation.id}: ${count(clean)} of ${count(planned)} attempts are clean, ${evaluation.scores ? 'and its scores leave the others out, as asked (--allow-incomplete)' : 'so no score is shown'}.`,
         html`${parts.filter(Boolean).join(', ')}.${missing.length > 0 && html`<ul>${missing.slice(0, 3).map((key) => html`<li><code>${key}</code></li>`)}${planned - clean > 3 && missing.length > 3 && html`<li>and ${count(planned - clean - 3)} more</li>`}</ul>`}`,
       ),
     );

@@ -4,7 +4,7 @@ import { taskGrid } from '../charts/grid.js';
 import { compact, count, dollars, interval, kOfK, percent, plural, points } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { policyTokens, tokensPer } from './cost.js';
-import { overall, taskOrder, totalClean, totalFaults } from './totals.js';
+import { isPartial, overall, taskOrder, totalClean, totalFaults } from './totals.js';
 
 function arrow(before: string | null, after: string): Html {
   return before === null
@@ -20,7 +20,7 @@ export function cards(data: ReportData): Html {
   const order = taskOrder(before ? data.before : null, after ? data.after : null);
   const hero =
     shown &&
-    html`<div class="card hero"><h2>Solved on every one of ${k} attempts</h2><p class="figure">${arrow(before && after ? String(before.dependable) : null, String(shown.dependable))}<span class="unit">of ${plural(shown.tasks, 'task')}</span></p><div class="grids">${before && data.before && html`<div><h3>${after ? 'before' : 'each task'} <span>${percent(before.observedK.value)}</span></h3>${taskGrid(`Before: ${before.dependable} of ${before.tasks} tasks at ${kOfK(k)}`, data.before.tasks, order, !after)}</div>`}${after && data.after && html`<div><h3>${before ? 'after' : 'each task'} <span>${percent(after.observedK.value)}</span></h3>${taskGrid(`After: ${after.dependable} of ${after.tasks} tasks at ${kOfK(k)}`, data.after.tasks, order, !before)}</div>`}</div><p class="key"><span><i class="g g0"></i>never passes</span><span><i class="g g2"></i>sometimes</span><span><i class="g g4"></i>nearly always</span><span><i class="g g5"></i>every attempt</span></p></div>`;
+    html`<div class="card hero"><h2>Solved on every one of ${k} attempts</h2><p class="figure">${arrow(before && after ? String(before.dependable) : null, String(shown.dependable))}<span class="unit">of ${plural(shown.tasks, 'task')}${(isPartial(data.before) || isPartial(data.after)) && ', incomplete'}</span></p><div class="grids">${before && data.before && html`<div><h3>${after ? 'before' : 'each task'} <span>${percent(before.observedK.value)}</span></h3>${taskGrid(`Before: ${before.dependable} of ${before.tasks} tasks at ${kOfK(k)}`, data.before.tasks, order, !after)}</div>`}${after && data.after && html`<div><h3>${before ? 'after' : 'each task'} <span>${percent(after.observedK.value)}</span></h3>${taskGrid(`After: ${after.dependable} of ${after.tasks} tasks at ${kOfK(k)}`, data.after.tasks, order, !before)}</div>`}</div><p class="key"><span><i class="g g0"></i>never passes</span><span><i class="g g2"></i>sometimes</span><span><i class="g g4"></i>nearly always</span><span><i class="g g5"></i>every attempt</span></p></div>`;
   const small: Part[] = [];
   if (shown) {
     small.push(
@@ -44,7 +44,9 @@ export function cards(data: ReportData): Html {
   }
   if (shown) small.push(costCard(data, before !== null && after !== null));
   const faults = totalFaults(data);
-  if (totalClean(data) > 0) {
+  // Of rows that ran elsewhere it is not known how many tries were lost.
+  const elsewhere = (data.before?.imported ?? data.after?.imported) != null;
+  if (totalClean(data) > 0 && !elsewhere) {
     small.push(
       card(
         'Tries lost to system errors',

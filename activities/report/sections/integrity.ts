@@ -1,8 +1,7 @@
 /** Coverage and integrity: what was planned, what became of it, what was lost on the way, and one line of weights. */
 import { FAULT_KINDS, type FaultKind } from '../../../core/faults.js';
-import { TERMINATIONS, type Termination } from '../../../core/outcome.js';
 import type { CoverageReport, ReportData } from '../../../core/report-data.js';
-import { compact, count, duration, percent, plural, shortDigest } from '../format.js';
+import { compact, count, duration, plural, shortDigest } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { fold, plainTable, section } from './section.js';
 
@@ -92,28 +91,6 @@ function wasted({ integrity }: ReportData): Part {
   return html`<p class="quiet">${plural(tries, 'try', 'tries')} whose result does not count used ${compact(tokens)} tokens.</p>`;
 }
 
-function endings(data: ReportData): Part {
-  const evaluations = [data.before, data.after].filter((each) => each !== null);
-  const kinds = (Object.keys(TERMINATIONS) as Termination[]).filter((kind) =>
-    evaluations.some((each) => (each.terminations[kind] ?? 0) > 0),
-  );
-  if (kinds.length === 0) return null;
-  return fold(
-    'How the conversations ended',
-    plainTable(
-      'Terminations',
-      ['Ending', ...evaluations.map((each) => each.label)],
-      kinds.map((kind) => [
-        html`${kind}<small>${TERMINATIONS[kind]}</small>`,
-        ...evaluations.map((each) => {
-          const value = each.terminations[kind] ?? 0;
-          return `${count(value)} (${percent(each.coverage.clean > 0 ? value / each.coverage.clean : 0)})`;
-        }),
-      ]),
-    ),
-  );
-}
-
 function lineage(data: ReportData): Part {
   const chain = data.integrity.lineage;
   if (chain.length === 0) return null;
@@ -131,6 +108,6 @@ export function integritySection(data: ReportData): Html {
     'integrity',
     'Coverage and integrity',
     'planned = clean + exhausted + pending. A try that met a system error is tried again and never scored; scores are shown only when every planned attempt is clean.',
-    html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${stopped(stages)}${wasted(data)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${faultsByTask(data)}${endings(data)}`,
+    html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${stopped(stages)}${wasted(data)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${faultsByTask(data)}`,
   );
 }

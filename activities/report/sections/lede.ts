@@ -1,10 +1,14 @@
 /** What came of it, in one or two sentences: under the title, in the description, and first in the Markdown. */
 import type { ReportData } from '../../../core/report-data.js';
 import { percent, plural } from '../format.js';
-import { overall } from './totals.js';
+import { overall, partialWords } from './totals.js';
 
 /** The result in one sentence; the same text opens the Markdown. */
 export function lede(data: ReportData): string {
+  return `${partialWords(data.before, data.after)}${result(data)}`;
+}
+
+function result(data: ReportData): string {
   const before = overall(data.before);
   const after = overall(data.after);
   const steps =

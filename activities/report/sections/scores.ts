@@ -4,6 +4,7 @@ import { intervals } from '../charts/track.js';
 import { count, interval, kOfK, percent, plural } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { fold, plainTable, section } from './section.js';
+import { partialWords } from './totals.js';
 
 const TITLES: Readonly<Record<string, string>> = {
   all: 'All tasks',
@@ -109,9 +110,10 @@ export function scoresSection(
   if (!before?.scores && !after?.scores) return html``;
   const k = (after ?? before)?.k ?? 0;
   const both = before?.scores && after?.scores;
+  const partial = partialWords(before, after) !== '';
   return section(
     'scores',
-    heading,
+    partial ? `${heading}, of incomplete coverage` : heading,
     html`${kOfK(k)}: share of tasks whose every attempt passed. pass@1: chance that a single attempt passes. pass@${k}: share of tasks that at least one of ${k} attempts solves. ${both ? html`Lines are 95 % intervals over tasks: <span class="swatch before">before</span> <span class="swatch after">after</span>, from 0 to 100 %.` : 'Lines are 95 % intervals over tasks, from 0 to 100 %.'}`,
     html`${scoreTable(before?.scores ? before : null, after?.scores ? after : null)}${fold('All scores with their intervals', numbers(before, after))}`,
   );

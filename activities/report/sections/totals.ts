@@ -6,6 +6,21 @@ export function overall(evaluation: EvaluationReport | null): ScoreLine | null {
   return evaluation?.scores?.find((line) => line.kind === 'all') ?? null;
 }
 
+/** Scores are shown although coverage is incomplete: said wherever one of them is. */
+export function isPartial(evaluation: EvaluationReport | null): boolean {
+  return evaluation?.scores != null && !evaluation.coverage.complete;
+}
+
+/** What stands before a sentence with such scores; nothing otherwise. */
+export function partialWords(...evaluations: readonly (EvaluationReport | null)[]): string {
+  const partial = evaluations.filter((each) => each !== null).filter(isPartial);
+  if (partial.length === 0) return '';
+  const counts = partial.map(
+    ({ id, coverage: { clean, planned } }) => `${clean} of ${planned} attempts of ${id}`,
+  );
+  return `Incomplete coverage, scores of ${counts.join(' and ')} only: `;
+}
+
 /** Clean episodes of all stages. */
 export function totalClean(data: ReportData): number {
   return [data.probe, data.training, data.before, data.after].reduce(

@@ -1,0 +1,27 @@
+/** What a budget buys: cost of an evaluation against pass@1, for every evaluation of the comparison. */
+import { type FrontierPoint, frontierChart } from '../charts/frontier.js';
+import { type ComparisonData, evaluationsOf } from '../comparison-data.js';
+import { compact, dollars } from '../format.js';
+import { type Html, html } from '../html.js';
+import { policyTokens } from './cost.js';
+import { section } from './section.js';
+import { overall } from './totals.js';
+
+export function frontierSection(data: ComparisonData): Html {
+  const shown = evaluationsOf(data).filter((each) => each.scores);
+  const priced = shown.every((each) => each.cost !== null);
+  const points = shown.flatMap((each): FrontierPoint[] => {
+    const all = overall(each);
+    const cost = priced ? each.cost?.total : policyTokens(each);
+    if (!all || !cost) return [];
+    const kind = each === data.before ? 'before' : each === data.after ? 'after' : 'other';
+    return [{ name: each.id, cost, score: all.passAt1.value, estimate: all.passAt1, kind }];
+  });
+  if (points.length < 2) return html``;
+  return section(
+    'frontier',
+    'Cost against score',
+    html`pass@1 over the ${priced ? 'dollars' : 'tokens'} that the whole evaluation used. The line is the Pareto front: no evaluation on it is beaten by another one on both. Bars are 95 % intervals of pass@1.`,
+    html`<div class="panel">${frontierChart('front', points, priced ? dollars : compact)}<p class="legend"><span>across: ${priced ? 'cost of the evaluation' : 'tokens of the evaluation'}</span><span>up: pass@1</span></p></div>`,
+  );
+}
