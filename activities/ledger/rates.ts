@@ -17,13 +17,9 @@ const NOW_NS = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000
 
 const TAKE = {
   name: 'take rate',
-  text: 'SELECT granted, booked_tokens::float8, wait_ms, request_epoch::text, token_epoch::text FROM take_rate($1, $2::bigint[], $3::jsonb)',
+  text: 'SELECT granted, booked_tokens::float8, wait_ms, request_epoch::text, token_epoch::text FROM take_rate($1, $2, $3::bigint[], $4::jsonb, $5)',
 };
 const PAUSE = { name: 'pause rate', text: 'SELECT pause_rate($1, $2)' };
-const PAUSED = {
-  name: 'paused rate',
-  text: `SELECT greatest(0, (paused_until_ns - ${NOW_NS}) / 1e6)::float8 AS ms FROM rate_limits WHERE provider = $1`,
-};
 const COLUMNS =
   'provider, requests, tokens, window_ms, declared_by, request_burst, request_each_ns, token_burst, token_each_ns';
 const DECLARE = {
@@ -44,11 +40,12 @@ const REMOVE = {
 const LIST = {
   name: 'list rates',
   text: `SELECT provider, requests, tokens::float8, window_ms, declared_by, refusals::float8,
-      greatest(0, (paused_until_ns - now_ns) / 1e6)::float8 AS paused_ms,
-      greatest(0, (paused_until_ns - now_ns) / 1e6,
-        (request_full_ns + (1 - request_burst) * request_each_ns - now_ns) / 1e6,
-        (token_full_ns + (1 - token_burst) * token_each_ns - now_ns) / 1e6)::float8 AS wait_ms
-    FROM rate_limits, (SELECT ${NOW_NS} AS now_ns) AS clock ORDER BY provider`,
+      greatest(0, (paused_until_ns - now_ns) / 1e6)::float8 AS paused_ms, q.waiting, q.waited_ms
+    FROM rate_limits, (SELECT ${NOW_NS} AS now_ns) AS clock, LATERAL (
+      SELECT coalesce(sum((item->>2)::int), 0)::int AS waiting,
+        coalesce(max((now_ns - (item->>3)::bigint) / 1e6), 0)::float8 AS waited_ms
+      FROM jsonb_array_elements(queue) AS entry (item) WHERE (item->>1)::bigint > now_ns - 5000000000
+    ) AS q ORDER BY provider`,
 };
 
 interface TakenRow {
@@ -67,7 +64,8 @@ interface ListedRow {
   readonly declared_by: string;
   readonly refusals: number;
   readonly paused_ms: number;
-  readonly wait_ms: number;
+  readonly waiting: number;
+  readonly waited_ms: number;
 }
 
 /** Uses the pool and does not end it. */
@@ -82,15 +80,17 @@ export function createPgRates(pool: pg.Pool): Rates {
       windowMs: row.window_ms,
       declaredBy: row.declared_by,
       pausedMs: row.paused_ms,
-      waitMs: row.wait_ms,
+      waiting: row.waiting,
+      waitedMs: row.waited_ms,
       refusals: row.refusals,
     }));
   }
 
   return {
-    async take(provider, tokens, settled) {
+    async take({ provider, holder, tokens, settled, horizonMs }) {
       const entries = settled.map((each) => [each.requestEpoch, each.tokenEpoch, each.unsent, each.tokens]);
-      const [row] = await database.run<TakenRow>(TAKE, [provider, tokens, JSON.stringify(entries)]);
+      const values = [provider, holder, tokens, JSON.stringify(entries), Math.round(horizonMs * 1e6)];
+      const [row] = await database.run<TakenRow>(TAKE, values);
       return (
         row && {
           granted: row.granted,
@@ -103,10 +103,6 @@ export function createPgRates(pool: pg.Pool): Rates {
     },
     async pause(provider, ms) {
       await database.run(PAUSE, [provider, ms]);
-    },
-    async pausedMs(provider) {
-      const [row] = await database.run<{ ms: number }>(PAUSED, [provider]);
-      return row?.ms ?? 0;
     },
     async declare(table, by) {
       const compare = async (): Promise<void> => {

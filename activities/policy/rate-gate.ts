@@ -3,10 +3,11 @@
  * the limit that all processes share allows it.
  *
  * One question to the database leases a burst for everybody who waits by then, so a busy process asks once a burst,
- * not once a request; a provider without limits costs one question every ten seconds. A lease that comes due late (a
- * process that stood still) is given back and asked for again: what is sent is always inside the limit.
+ * not once a request; a provider without limits costs one question every ten seconds. Processes queue for their turns,
+ * and nothing is booked before it can start: what is given back is there for whoever is next. A lease that comes due
+ * late (a process that stood still) is given back and asked for again: what is sent is always inside the limit.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
 import { LATE_SHARE } from '../../core/limits/bucket.js';
 import type { Lease, Rates, Settlement } from '../../core/limits/rates.js';
 
@@ -27,10 +28,14 @@ export interface Gate {
 const UNLIMITED_MS = 10_000;
 /** Requests of one moment share a question. */
 const GATHER_MS = 5;
+/** What may start so soon is leased now. */
+const HORIZON_MS = 200;
+/** A process that waits asks at least so often: its place in the queue lives by it, and others give back. */
+const ASK_AGAIN_MS = 1_000;
+/** Not more often: a process with many replies would ask without end. */
+const ASK_LEAST_MS = 50;
 /** What replies have used is told with the next question, or after so long. */
-const TELL_MS = 1_000;
-/** Leases that start later are worth a second look at whether the provider has asked for a pause meanwhile. */
-const LOOK_AGAIN_MS = 250;
+const TELL_MS = 500;
 /** A provider that asks for a longer pause is asked again after this. */
 const LONGEST_PAUSE_MS = 10 * 60_000;
 /** Most that one question is about. */
@@ -41,8 +46,6 @@ interface Waiter {
   readonly tokens: number;
   readonly go: (permit: Permit) => void;
   readonly fail: (error: unknown) => void;
-  /** It no longer waits: cancelled. */
-  gone: boolean;
 }
 
 const UNLIMITED: Permit = { settle: () => undefined, refused: async () => false };
@@ -50,8 +53,9 @@ const UNLIMITED: Permit = { settle: () => undefined, refused: async () => false 
 /** The gates of one process, by provider. */
 export class ProviderGates {
   private readonly gates = new Map<string, ProviderGate>();
+  private readonly holder = randomBytes(6).toString('hex');
 
-  /** `windowMs`: of the limits; a test has shorter ones. */
+  /** `windowMs`: of the limits; a test has others. */
   constructor(
     private readonly rates: Rates,
     private readonly windowMs = MINUTE_MS,
@@ -60,7 +64,7 @@ export class ProviderGates {
   of(provider: string): Gate {
     let gate = this.gates.get(provider);
     if (!gate) {
-      gate = new ProviderGate(provider, this.rates, this.windowMs * LATE_SHARE);
+      gate = new ProviderGate(provider, this.holder, this.rates, this.windowMs * LATE_SHARE);
       this.gates.set(provider, gate);
     }
     return gate;
@@ -68,14 +72,17 @@ export class ProviderGates {
 }
 
 class ProviderGate implements Gate {
-  private waiting: Waiter[] = [];
+  private readonly waiting = new Set<Waiter>();
   private settled: Settlement[] = [];
   private leasing = false;
   private unlimitedUntil = Number.NEGATIVE_INFINITY;
   private telling: ReturnType<typeof setTimeout> | undefined;
+  /** Ends the present sleep. */
+  private wake: () => void = () => undefined;
 
   constructor(
     private readonly provider: string,
+    private readonly holder: string,
     private readonly rates: Rates,
     private readonly lateMs: number,
   ) {}
@@ -84,7 +91,10 @@ class ProviderGate implements Gate {
     signal.throwIfAborted();
     if (performance.now() < this.unlimitedUntil) return Promise.resolve(UNLIMITED);
     return new Promise((resolve, reject) => {
-      const end = (): void => signal.removeEventListener('abort', onAbort);
+      const end = (): void => {
+        this.waiting.delete(waiter);
+        signal.removeEventListener('abort', onAbort);
+      };
       const waiter: Waiter = {
         tokens: Math.ceil(tokens),
         go: (permit) => {
@@ -95,76 +105,76 @@ class ProviderGate implements Gate {
           end();
           reject(error);
         },
-        gone: false,
       };
       const onAbort = (): void => {
-        waiter.gone = true;
-        this.waiting = this.waiting.filter((other) => other !== waiter);
         waiter.fail(signal.reason);
+        if (this.waiting.size === 0) this.wake();
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.waiting.push(waiter);
+      this.waiting.add(waiter);
       void this.leaseAll();
     });
   }
 
-  /** One lease after the other while somebody waits. Never throws. */
+  /** One question after the other while somebody waits; leaves the queue at the end. Never throws. */
   private async leaseAll(): Promise<void> {
     if (this.leasing) return;
     this.leasing = true;
-    await sleep(GATHER_MS);
-    while (this.waiting.length > 0) {
-      const asked = this.waiting.splice(0, MOST_ASKED);
+    await this.sleep(GATHER_MS);
+    let queued = false;
+    while (this.waiting.size > 0) {
+      const asked = [...this.waiting].slice(0, MOST_ASKED);
       try {
-        this.waiting.unshift(...(await this.leaseFor(asked)));
+        queued = await this.leaseFor(asked);
       } catch (error) {
         for (const waiter of asked) waiter.fail(error);
       }
     }
     this.leasing = false;
+    if (queued) this.tell();
   }
 
-  /** Lets those go that the lease is for; returns those that still wait, in their order. */
-  private async leaseFor(asked: readonly Waiter[]): Promise<Waiter[]> {
+  /** Lets those go that are granted. True when the process has a place in the queue now. */
+  private async leaseFor(asked: readonly Waiter[]): Promise<boolean> {
     const lease = await this.take(asked.map(({ tokens }) => tokens));
     const answered = performance.now();
     if (!lease) {
       this.unlimitedUntil = answered + UNLIMITED_MS;
       for (const waiter of asked) waiter.go(UNLIMITED);
-      return [];
+      return false;
     }
-    const stillWaiting = (from: number): Waiter[] => asked.slice(from).filter(({ gone }) => !gone);
-    const leased = asked.slice(0, lease.granted);
+    if (lease.granted === 0) {
+      await this.sleep(Math.min(Math.max(lease.waitMs, ASK_LEAST_MS), ASK_AGAIN_MS));
+      return true;
+    }
     const due = answered + lease.waitMs;
-    await waitUntil(due, () => leased.every(({ gone }) => gone));
-    const paused = lease.waitMs > LOOK_AGAIN_MS && (await this.rates.pausedMs(this.provider)) > 0;
-    if (paused || performance.now() > due + this.lateMs) {
-      this.note(lease, { unsent: lease.granted, tokens: -lease.bookedTokens });
-      return stillWaiting(0);
-    }
+    while (performance.now() < due) await this.sleep(Math.ceil(due - performance.now()));
+    const late = performance.now() > due + this.lateMs;
+    const leased = asked.slice(0, lease.granted);
     const wanted = leased.reduce((sum, { tokens }) => sum + tokens, 0);
     // A request that wants more than a whole window allows is booked for less.
     const share = wanted === 0 ? 0 : lease.bookedTokens / wanted;
     const unused = { unsent: 0, tokens: 0 };
     for (const waiter of leased) {
       const booked = Math.floor(waiter.tokens * share);
-      if (!waiter.gone) waiter.go(this.permit(lease, booked));
+      if (!late && this.waiting.has(waiter)) waiter.go(this.permit(lease, booked));
       else {
         unused.unsent += 1;
         unused.tokens -= booked;
       }
     }
     if (unused.unsent > 0) this.note(lease, unused);
-    return stillWaiting(lease.granted);
+    return false;
   }
 
   /** With what there is to be settled, which is kept when the question gets no answer. */
   private async take(tokens: readonly number[]): Promise<Lease | undefined> {
-    const told = this.settled.splice(0);
+    const settled = this.settled.splice(0);
+    const { provider, holder } = this;
     try {
-      return await this.rates.take(this.provider, tokens, told);
+      return await this.rates.take({ provider, holder, tokens, settled, horizonMs: HORIZON_MS });
     } catch (error) {
-      this.settled.unshift(...told);
+      this.settled.unshift(...settled);
       throw error;
     }
   }
@@ -188,19 +198,23 @@ class ProviderGate implements Gate {
     this.telling.unref();
   }
 
-  /** For those who wait elsewhere: what is free again is worth nothing in this process's memory. */
+  /** What is free again is worth nothing in this process's memory. */
   private tell(): void {
+    clearTimeout(this.telling);
     this.telling = undefined;
-    // With the database away it is told with the next question.
-    if (this.settled.length > 0) this.take([]).catch(() => undefined);
+    // Whoever waits here tells it with the next question, and has the next turn to gain by it.
+    if (this.waiting.size > 0) this.wake();
+    // With the database away it is told later.
+    else this.take([]).catch(() => undefined);
   }
-}
 
-/** Returns at `due`, or within a second after nobody needs it any more. */
-async function waitUntil(due: number, needless: () => boolean): Promise<void> {
-  for (;;) {
-    const left = due - performance.now();
-    if (left <= 0 || needless()) return;
-    await sleep(Math.min(Math.ceil(left), MINUTE_MS / 60));
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 }

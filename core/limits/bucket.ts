@@ -29,10 +29,10 @@ export const EMPTY_HISTORY: BucketState = { fullNs: 0, epoch: 0 };
 const BURST_SHARE = { requests: 1 / 20, tokens: 1 / 4 } as const;
 
 /**
- * A permit is good for so long after its time, as a share of the window: what is sent late is still inside the limit,
- * and what would be sent later is asked for again.
+ * A permit is good for so long after its time, as a share of the window (2 s of a minute): what is sent late, or travels
+ * slowly, is still inside the limit, and what would be sent later is asked for again.
  */
-export const LATE_SHARE = 1 / 60;
+export const LATE_SHARE = 1 / 30;
 
 /** `limit`: whole number, at least 1, in `windowMs`. */
 export function bucketShape(kind: keyof typeof BURST_SHARE, limit: number, windowMs: number): BucketShape {

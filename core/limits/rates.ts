@@ -20,8 +20,10 @@ export interface ProviderRow {
   readonly declaredBy: string;
   /** How long the provider itself still wants a pause, ms; 0: not at all. */
   readonly pausedMs: number;
-  /** How long a request that comes now waits for its turn, ms. */
-  readonly waitMs: number;
+  /** Requests that wait for their turn, of all processes. */
+  readonly waiting: number;
+  /** How long the process that has waited longest has done so, ms; 0 when none waits. */
+  readonly waitedMs: number;
   /** Times that the provider said 429 all the same. */
   readonly refusals: number;
 }
@@ -36,31 +38,33 @@ export interface Settlement {
   readonly tokens: number;
 }
 
-/** Requests that may start together. */
+/** What a process was told. */
 export interface Lease extends Pick<Settlement, 'requestEpoch' | 'tokenEpoch'> {
-  /** The first so many of those that were asked for, at least one. */
+  /** The first so many of those that were asked for; 0: it is not their time yet, and nothing is booked. */
   readonly granted: number;
   /** Tokens booked for them. */
   readonly bookedTokens: number;
-  /** They start so many ms after the question. */
+  /** They start so many ms after the question; or the question is to be asked again then, in a second at most. */
   readonly waitMs: number;
 }
 
 /** Where all processes meet. Every call is one round trip; throws `Fault('ledger')`. */
 export interface Rates {
   /**
-   * Books the longest prefix of the waiting requests that may start together, first come first served, and settles
-   * earlier bookings. `tokens[i]`: the most that request i may use. Undefined: the provider has no limits.
+   * Books the longest prefix of the waiting requests that may start together within `horizonMs`, when it is this
+   * process's turn; processes queue. Settles earlier bookings. `tokens[i]`: the most that request i may use; none: it
+   * only settles, and leaves the queue. Undefined: the provider has no limits.
    */
-  take(
-    provider: string,
-    tokens: readonly number[],
-    settled: readonly Settlement[],
-  ): Promise<Lease | undefined>;
+  take(question: {
+    readonly provider: string;
+    /** The process, as the queue knows it. */
+    readonly holder: string;
+    readonly tokens: readonly number[];
+    readonly settled: readonly Settlement[];
+    readonly horizonMs: number;
+  }): Promise<Lease | undefined>;
   /** The provider asked for a pause of so many ms: nothing of anybody starts before. */
   pause(provider: string, ms: number): Promise<void>;
-  /** What is left of such a pause, ms. */
-  pausedMs(provider: string): Promise<number>;
   /**
    * Limits that a campaign's run file declares. Throws one `UsageError` when a provider has others here already:
    * a key has one limit, whoever uses it.

@@ -18,8 +18,7 @@ CREATE TABLE rate_limits (
   token_epoch      bigint NOT NULL DEFAULT 0,
   paused_until_ns  bigint NOT NULL DEFAULT 0,
   refusals         bigint NOT NULL DEFAULT 0,
-  last_wait_ms     double precision NOT NULL DEFAULT 0,
-  last_taken_at    timestamptz,
+  queue            jsonb NOT NULL DEFAULT '[]',
   CHECK ((requests IS NULL) = (request_burst IS NULL) AND (requests IS NULL) = (request_each_ns IS NULL)),
   CHECK ((tokens IS NULL) = (token_burst IS NULL) AND (tokens IS NULL) = (token_each_ns IS NULL))
 ) WITH (fillfactor = 50);
@@ -32,19 +31,25 @@ COMMENT ON COLUMN rate_limits.request_full_ns IS 'When the bucket is full again,
 COMMENT ON COLUMN rate_limits.request_epoch IS 'Times that the bucket had been full when something started: older bookings are not given back.';
 COMMENT ON COLUMN rate_limits.paused_until_ns IS 'Nothing starts before: the provider itself asked for a pause.';
 COMMENT ON COLUMN rate_limits.refusals IS 'Times that the provider said 429 all the same.';
-COMMENT ON COLUMN rate_limits.last_wait_ms IS 'How long the newest booking has to wait for its start.';
+COMMENT ON COLUMN rate_limits.queue IS 'Processes that wait, the next one first: [[holder, seen_ns, requests that wait there, since_ns], ...].';
 
--- Books the longest prefix of the waiting requests (p_tokens[i]: most tokens that request i may use) that is one burst,
--- at least one of them, and says when they may start. Before, it settles what is known of earlier bookings:
+-- Books the longest prefix of a process's waiting requests (p_tokens[i]: most tokens that request i may use) that is
+-- one burst, at least one of them, when it is the process's turn and they may start within p_horizon_ns; wait_ms says
+-- when. Else granted is 0, nothing is booked, the process has its place in the queue, and is to ask again after wait_ms.
+-- Before, it settles what is known of earlier bookings:
 -- p_settled = [[request epoch, token epoch, requests that were not sent, tokens used minus tokens booked], ...].
--- No row: the provider has no limits. With an empty p_tokens it only settles.
-CREATE FUNCTION take_rate(p_provider text, p_tokens bigint[], p_settled jsonb, p_now_ns bigint DEFAULT NULL)
-RETURNS TABLE (granted integer, booked_tokens bigint, wait_ms double precision, request_epoch bigint, token_epoch bigint)
+-- No row: the provider has no limits. With an empty p_tokens it only settles, and leaves the queue.
+CREATE FUNCTION take_rate(
+  p_provider text, p_holder text, p_tokens bigint[], p_settled jsonb, p_horizon_ns bigint, p_now_ns bigint DEFAULT NULL
+) RETURNS TABLE (granted integer, booked_tokens bigint, wait_ms double precision, request_epoch bigint, token_epoch bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
+  -- A process that waits asks every second; one that has not for so long is gone, and its place with it.
+  stale_ns CONSTANT bigint := 5000000000;
   r rate_limits%ROWTYPE;
   now_ns bigint;
   start_ns bigint;
+  since_ns bigint;
   entry jsonb;
   difference bigint;
   n integer := 0;
@@ -77,37 +82,50 @@ BEGIN
   asked := least(asked, coalesce(r.tokens, asked));
 
   start_ns := greatest(now_ns, r.paused_until_ns);
-  IF n > 0 THEN
-    IF r.request_each_ns IS NOT NULL THEN
-      start_ns := greatest(start_ns, r.request_full_ns + (n - r.request_burst) * r.request_each_ns);
+  IF r.request_each_ns IS NOT NULL THEN
+    start_ns := greatest(start_ns, r.request_full_ns + (n - r.request_burst) * r.request_each_ns);
+  END IF;
+  IF r.token_each_ns IS NOT NULL THEN
+    start_ns := greatest(start_ns, r.token_full_ns + (asked - r.token_burst) * r.token_each_ns);
+  END IF;
+
+  -- The queue without those who are gone; who asks keeps its place, or goes to the end.
+  SELECT coalesce(jsonb_agg(q.item ORDER BY q.place), '[]') INTO r.queue
+    FROM jsonb_array_elements(r.queue) WITH ORDINALITY AS q (item, place)
+    WHERE (q.item->>1)::bigint > now_ns - stale_ns;
+  SELECT (q.item->>3)::bigint INTO since_ns FROM jsonb_array_elements(r.queue) AS q (item) WHERE q.item->>0 = p_holder;
+  IF n > 0 AND start_ns <= now_ns + p_horizon_ns AND coalesce(r.queue->0->>0, p_holder) = p_holder THEN
+    r.queue := CASE WHEN jsonb_array_length(r.queue) = 0 THEN r.queue ELSE r.queue - 0 END;
+    IF start_ns >= r.request_full_ns THEN
+      r.request_full_ns := start_ns;
+      r.request_epoch := r.request_epoch + 1;
     END IF;
-    IF r.token_each_ns IS NOT NULL THEN
-      start_ns := greatest(start_ns, r.token_full_ns + (asked - r.token_burst) * r.token_each_ns);
+    r.request_full_ns := r.request_full_ns + n * coalesce(r.request_each_ns, 0);
+    IF start_ns >= r.token_full_ns THEN
+      r.token_full_ns := start_ns;
+      r.token_epoch := r.token_epoch + 1;
     END IF;
-    IF r.request_each_ns IS NOT NULL THEN
-      IF start_ns >= r.request_full_ns THEN
-        r.request_full_ns := start_ns;
-        r.request_epoch := r.request_epoch + 1;
-      END IF;
-      r.request_full_ns := r.request_full_ns + n * r.request_each_ns;
+    r.token_full_ns := r.token_full_ns + asked * coalesce(r.token_each_ns, 0);
+  ELSIF n > 0 THEN
+    entry := jsonb_build_array(p_holder, now_ns, cardinality(p_tokens), coalesce(since_ns, now_ns));
+    SELECT coalesce(jsonb_agg(CASE WHEN q.item->>0 = p_holder THEN entry ELSE q.item END ORDER BY q.place), '[]')
+      INTO r.queue FROM jsonb_array_elements(r.queue) WITH ORDINALITY AS q (item, place);
+    IF since_ns IS NULL THEN
+      r.queue := r.queue || jsonb_build_array(entry);
     END IF;
-    IF r.token_each_ns IS NOT NULL THEN
-      IF start_ns >= r.token_full_ns THEN
-        r.token_full_ns := start_ns;
-        r.token_epoch := r.token_epoch + 1;
-      END IF;
-      r.token_full_ns := r.token_full_ns + asked * r.token_each_ns;
-    END IF;
-    r.last_wait_ms := (start_ns - now_ns) / 1e6;
-    r.last_taken_at := clock_timestamp();
+    n := 0;
+    asked := 0;
+    start_ns := start_ns - p_horizon_ns;
+  ELSE
+    SELECT coalesce(jsonb_agg(q.item ORDER BY q.place), '[]') INTO r.queue
+      FROM jsonb_array_elements(r.queue) WITH ORDINALITY AS q (item, place) WHERE q.item->>0 <> p_holder;
   END IF;
 
   UPDATE rate_limits l SET
       request_full_ns = r.request_full_ns, request_epoch = r.request_epoch,
-      token_full_ns = r.token_full_ns, token_epoch = r.token_epoch,
-      last_wait_ms = r.last_wait_ms, last_taken_at = r.last_taken_at
+      token_full_ns = r.token_full_ns, token_epoch = r.token_epoch, queue = r.queue
     WHERE l.provider = p_provider;
-  RETURN QUERY SELECT n, asked, ((start_ns - now_ns) / 1e6)::double precision, r.request_epoch, r.token_epoch;
+  RETURN QUERY SELECT n, asked, (greatest(0, start_ns - now_ns) / 1e6)::double precision, r.request_epoch, r.token_epoch;
 END $$;
 
 -- The provider asked for a pause. True when it has limits here.

@@ -14,6 +14,7 @@ import { startTestDatabase, type TestDatabase } from '../postgres.js';
 
 const WINDOW_MS = 60_000;
 const WINDOW_NS = WINDOW_MS * 1e6;
+const HORIZON_NS = 2e8;
 
 /** Most cost within any closed window that begins with a start. */
 function fullestWindow(starts: readonly { readonly at: number; readonly cost: number }[]): number {
@@ -152,8 +153,8 @@ describe('in PostgreSQL', () => {
           const settled = open.length > keep ? open.splice(0) : [];
           const model = modelTake(state, { requests, tokens }, wanted, settled, now);
           const { rows } = await db.pool.query<Record<string, string | number>>(
-            'SELECT granted, booked_tokens, wait_ms, request_epoch, token_epoch FROM take_rate($1, $2, $3, $4)',
-            [name, wanted, JSON.stringify(settled), now],
+            'SELECT granted, booked_tokens, wait_ms, request_epoch, token_epoch FROM take_rate($1, $2, $3, $4, $5, $6)',
+            [name, 'me', wanted, JSON.stringify(settled), HORIZON_NS, now],
           );
           const row = rows[0]!;
           expect([
@@ -164,6 +165,7 @@ describe('in PostgreSQL', () => {
           ]).toEqual([model.granted, model.booked, model.state.requests.epoch, model.state.tokens.epoch]);
           expect(Number(row.wait_ms)).toBeCloseTo(model.waitMs, 3);
           state = model.state;
+          if (model.granted === 0) continue;
           const difference = Math.round(model.booked * used) - model.booked;
           open.push([state.requests.epoch, state.tokens.epoch, Math.min(unsent, model.granted), difference]);
         }
@@ -197,6 +199,9 @@ function modelTake(
   const alone = [take(requests, shapes.requests, granted, now), take(tokens, shapes.tokens, booked, now)];
   // Both at the later of the two starts.
   const start = Math.max(...alone.map(({ startNs }) => startNs));
+  if (start > now + HORIZON_NS) {
+    return { granted: 0, booked: 0, waitMs: (start - HORIZON_NS - now) / 1e6, state: { requests, tokens } };
+  }
   return {
     granted,
     booked,
