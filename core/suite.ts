@@ -93,6 +93,8 @@ export interface Suite {
   readonly digest: string;
   /** The least isolation its servers may run in. */
   readonly isolation: Isolation;
+  /** Why results of this suite, as it was opened, are not comparable with published ones; said wherever they are shown. */
+  readonly notComparable?: readonly string[];
   tasks(): Promise<readonly TaskRef[]>;
   /** Throws `UsageError` for an unknown id, naming the nearest known ones. */
   load(taskId: string): Promise<Task>;

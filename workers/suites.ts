@@ -1,4 +1,4 @@
-/** The suites that this program knows, opened once per process. */
+/** The suites that this program knows, and those that were added on this machine; each is opened once per process. */
 import { UsageError } from '../core/faults.js';
 import { nearest } from '../core/nearest.js';
 import type { Policy } from '../core/policy.js';
@@ -12,25 +12,33 @@ const OPENERS: Readonly<Record<string, Opener>> = {
   thinkingbox: async () => (await import('../suites/thinkingbox/open.js')).openThinkingBox(process.env),
 };
 
-export const SUITE_NAMES = Object.keys(OPENERS);
+/** Names of suites that bring their own way of being opened. */
+export const BUILT_IN = Object.keys(OPENERS);
 
-/** `open(name)` gives one suite object per process. Throws `UsageError` for an unknown name. */
+/** `open(name)` gives one suite object per process. Rejects with `UsageError` for an unknown name. */
 export function suiteRegistry(): (name: string) => Promise<Suite> {
   const open = new Map<string, Promise<Suite>>();
   return (name) => {
-    const opener = OPENERS[name];
-    if (!opener) {
-      const hint = nearest(name, SUITE_NAMES);
-      throw new UsageError('suite', SUITE_NAMES.join(' or '), `"${name}"`, hint && `Did you mean ${hint}?`);
-    }
     let suite = open.get(name);
     if (!suite) {
-      suite = opener();
+      suite = (OPENERS[name] ?? (() => openAdded(name)))();
       open.set(name, suite);
+      // What fails is opened again: it may have been added meanwhile.
       suite.catch(() => open.delete(name));
     }
     return suite;
   };
+}
+
+async function openAdded(name: string): Promise<Suite> {
+  const { homeOf, readRegistrations } = await import('../suites/thinkingbox/registration.js');
+  const added = Object.keys(await readRegistrations(homeOf(process.env)));
+  if (added.includes(name)) {
+    return (await import('../suites/thinkingbox/open.js')).openAddedThinkingBox(process.env, name);
+  }
+  const names = [...new Set([...BUILT_IN, ...added])];
+  const hint = nearest(name, names);
+  throw new UsageError('suite', names.join(' or '), `"${name}"`, hint && `Did you mean ${hint}?`);
 }
 
 /** The scripted policy of a suite: its oracle, or its golden calls. Throws `UsageError` for a suite that has none. */

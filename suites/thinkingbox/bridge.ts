@@ -25,7 +25,8 @@ export interface BridgeSettings {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export type KeptStates = 'changes' | 'whole';
+export const KEPT_STATES = ['changes', 'whole'] as const;
+export type KeptStates = (typeof KEPT_STATES)[number];
 
 /** The bridge answered, and the answer is an error. */
 export class BridgeError extends Error {

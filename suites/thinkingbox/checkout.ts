@@ -1,7 +1,8 @@
 /** The two checkouts that a ThinkingBox suite runs on: where they are, and which revision they must have. */
 import { execFile } from 'node:child_process';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { UsageError } from '../../core/faults.js';
 
@@ -38,15 +39,17 @@ export const PINNED = {
 } as const satisfies Record<string, Pinned>;
 
 /**
- * The checkout in `dir`, clean and at the pinned revision. `place` is the option or variable that named it.
- * Throws `UsageError` for a missing folder, another project, another revision, or changed files.
+ * The checkout in `dir`, clean and at the pinned revision, or as `accepted` says. `place` is the option or variable that
+ * named it. Throws `UsageError` for a missing folder, another project, another revision, or changed files.
  */
 export async function checkCheckout(
   dir: string,
   which: keyof typeof PINNED,
   place: string,
+  accepted?: string,
 ): Promise<Checkout> {
   const pinned: Pinned = PINNED[which];
+  if (accepted !== undefined) return checkAccepted(dir, which, place, accepted);
   const clone = `Get it with: git clone ${pinned.repository} && git -C ${pinned.repository.split('/').at(-1)} checkout ${pinned.revision}`;
   if (!(await exists(dir))) throw new UsageError(place, 'a folder', `no folder ${dir}`, clone);
   if (!(await exists(join(dir, pinned.landmark)))) {
@@ -63,7 +66,7 @@ export async function checkCheckout(
       `${place} (${dir})`,
       `revision ${pinned.revision} (${pinned.name})`,
       revision,
-      `Run: git -C ${dir} checkout ${pinned.revision}`,
+      `Run: git -C ${dir} checkout ${pinned.revision}, or accept it with \`steadfast suite add thinkingbox … --accept-revision\`: its results are not comparable with published ones`,
     );
   }
   const changed = await git(dir, place, ['status', '--porcelain', '--untracked-files=no']);
@@ -76,6 +79,53 @@ export async function checkCheckout(
     );
   }
   return { dir, revision };
+}
+
+/** The pinned revision where `dir` has it, else what `accepted` must be: a digest of the files that count. */
+export async function revisionOf(dir: string, which: keyof typeof PINNED, place: string): Promise<string> {
+  try {
+    return (await checkCheckout(dir, which, place)).revision;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return filesDigest(dir, which, place);
+  }
+}
+
+async function checkAccepted(
+  dir: string,
+  which: keyof typeof PINNED,
+  place: string,
+  accepted: string,
+): Promise<Checkout> {
+  const revision = await revisionOf(dir, which, place);
+  if (revision === accepted) return { dir, revision };
+  const again = 'Look at what has changed, then run `steadfast suite add … --accept-revision` again';
+  throw new UsageError(`${place} (${dir})`, `files as they were accepted (${accepted})`, revision, again);
+}
+
+/** Folders of a checkout whose files decide what a suite is. */
+const COUNTING = { thinkingbox: ['thinkingbox'], data: ['dataset', 'servers'] } as const;
+
+/** Over names and contents. Throws `UsageError` for a folder that holds none of them. */
+async function filesDigest(dir: string, which: keyof typeof PINNED, place: string): Promise<string> {
+  const needed = which === 'data' ? 'dataset/test_case' : PINNED.thinkingbox.landmark;
+  if (!(await exists(join(dir, needed)))) throw new UsageError(place, `a folder with ${needed}`, dir);
+  const digest = createHash('sha256');
+  for (const folder of COUNTING[which]) {
+    const entries = await readdir(join(dir, folder), { recursive: true, withFileTypes: true }).catch(
+      () => [],
+    );
+    const files = entries
+      .filter((entry) => entry.isFile() && !entry.parentPath.includes('__pycache__'))
+      .map((entry) => join(entry.parentPath, entry.name));
+    for (const file of files.toSorted()) {
+      digest
+        .update(`${relative(dir, file)}\0`)
+        .update(await readFile(file))
+        .update('\0');
+    }
+  }
+  return `files:${digest.digest('hex')}`;
 }
 
 async function exists(path: string): Promise<boolean> {

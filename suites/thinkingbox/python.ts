@@ -2,6 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -104,20 +105,27 @@ export function pythonEnvironment(
   dirs: { readonly thinkingboxDir: string; readonly dataDir: string },
 ) {
   const servers = join(dirs.dataDir, 'servers');
+  const packages = folders(servers).map((name) => join(servers, name));
   return {
     PATH: `${dirname(python)}:/usr/local/bin:/usr/bin:/bin`,
     LANG: 'C.UTF-8',
-    PYTHONPATH: [
-      dirs.thinkingboxDir,
-      join(servers, 'tb_business_ops_servers_202606'),
-      join(servers, 'thinkingbox_tools'),
-    ].join(':'),
+    // Packages of servers and fixtures, and modules that lie beside them.
+    PYTHONPATH: [dirs.thinkingboxDir, ...packages, servers].join(':'),
     PYTHONPYCACHEPREFIX: join(dirname(dirname(python)), 'pycache'),
     PYTHONUNBUFFERED: '1',
     THINKINGBOX_DATA: dirs.dataDir,
     FASTMCP_LOG_LEVEL: 'WARNING',
     FASTMCP_CHECK_FOR_UPDATES: 'off',
   };
+}
+
+function folders(dir: string): readonly string[] {
+  if (!existsSync(dir)) return [];
+  const entries = readdirSync(dir, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('__'))
+    .map(({ name }) => name)
+    .toSorted();
 }
 
 async function checkVersion(python: string): Promise<void> {

@@ -6,15 +6,18 @@
  * perfect episode leaves behind is worked out beside it.
  */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { Fault, UsageError } from '../../core/faults.js';
 import { nearestFew } from '../../core/nearest.js';
 import type { Suite, Task, TaskRef } from '../../core/suite.js';
-import { Bridge, BridgeError, type BridgeRequest } from './bridge.js';
-import { checkCheckout } from './checkout.js';
+import { benchmarkDigests, isBenchmark } from './benchmark.js';
+import { Bridge, BridgeError, BridgeLost, type BridgeRequest, type KeptStates } from './bridge.js';
+import { checkCheckout, PINNED } from './checkout.js';
 import { domainOf } from './domains.js';
+import { keptListing } from './listing.js';
 import {
   foundCases,
   goldenCalls,
@@ -28,6 +31,9 @@ import { type ServerStart, ThinkingBoxTask } from './task.js';
 
 /** Raised when this adapter reads or grades the same case differently than before. */
 const ADAPTER = 1;
+/** Said wherever a result of the suite is shown. */
+const NO_SEARCH =
+  'search_policy is not available: no address of a Typesense was given, so the tool answers with an error';
 const BENCHMARK_LIST = 'releases/thinkingbox_bench_v1/testlist_thinkingbox_bench_v1.yaml';
 /** Parsing every case of the benchmark takes a second of CPU. */
 const OPEN_TIMEOUT_MS = 300_000;
@@ -35,15 +41,24 @@ const OPEN_TIMEOUT_MS = 300_000;
 const LOAD_TIMEOUT_MS = 120_000;
 
 export interface ThinkingBoxOptions {
+  /** Name that the suite goes by; `thinkingbox` by default. */
+  readonly name?: string;
   /** Checkout of the framework. */
   readonly thinkingboxDir: string;
-  /** Checkout of `thinkingbox-data`. */
+  /** Checkout of `thinkingbox-data`, or a folder in its form. */
   readonly dataDir: string;
   /** Interpreter that `prepareThinkingBox` made. */
   readonly python: string;
-  /** Ids `file.py:test_name`; the benchmark's own list by default. */
+  /** Revisions other than the benchmark's that the person has accepted, as `revisionOf` gives them. */
+  readonly accepted?: { readonly thinkingbox?: string | undefined; readonly data?: string | undefined };
+  /** Ids `file.py:test_name`; by default the benchmark's own list, or every case of a folder that has none. */
   readonly cases?: readonly string[];
   readonly servers?: ServerStart;
+  readonly states?: KeptStates;
+  /** A Typesense for `search_policy`. Without one the tool answers with an error. */
+  readonly search?: { readonly url: string; readonly key: string };
+  /** Folder where listings are kept; none are without it. */
+  readonly cache?: string;
   /** Names of the options as the user knows them, for messages. */
   readonly places?: { readonly thinkingboxDir: string; readonly dataDir: string };
 }
@@ -56,52 +71,74 @@ export interface ThinkingBoxSuite extends Suite {
 }
 
 /**
- * Checks both checkouts and reads the cases. Throws `UsageError` for a missing folder, another revision, an
+ * Checks both checkouts and lists the cases. Throws `UsageError` for a missing folder, another revision, an
  * interpreter without the packages, an unknown or repeated id, or a case file that cannot be read.
  */
 export async function createThinkingBox(options: ThinkingBoxOptions): Promise<ThinkingBoxSuite> {
-  const { python, places = { thinkingboxDir: 'thinkingboxDir', dataDir: 'dataDir' } } = options;
-  const framework = await checkCheckout(options.thinkingboxDir, 'thinkingbox', places.thinkingboxDir);
-  const data = await checkCheckout(options.dataDir, 'data', places.dataDir);
+  const { python, accepted, search, states } = options;
+  const { places = { thinkingboxDir: 'thinkingboxDir', dataDir: 'dataDir' } } = options;
+  const [framework, data] = await Promise.all([
+    checkCheckout(options.thinkingboxDir, 'thinkingbox', places.thinkingboxDir, accepted?.thinkingbox),
+    checkCheckout(options.dataDir, 'data', places.dataDir, accepted?.data),
+  ]);
   await checkPython(python);
-  const benchmark = await readList(join(data.dir, BENCHMARK_LIST));
-  const names = options.cases ?? benchmark;
-  refuseRepeated(names);
-  const env = pythonEnvironment(python, { thinkingboxDir: framework.dir, dataDir: data.dir });
-  const bridge = new Bridge({ python, dataDir: data.dir, env });
+  const env = {
+    ...pythonEnvironment(python, { thinkingboxDir: framework.dir, dataDir: data.dir }),
+    ...(search ? { STEADFAST_TYPESENSE_URL: search.url, TYPESENSE_API_KEY: search.key } : {}),
+  };
+  const settings = { python, dataDir: data.dir, env, search: search !== undefined };
+  const bridge = new Bridge({ ...settings, ...(states === undefined ? {} : { states }) });
   try {
-    // Benchmark cases are read too: a case that shares its start state and solution with one of them is one.
-    const all = await open(bridge, [...new Set([...names, ...benchmark])]);
-    const benchmarkIds = new Set(benchmark);
-    const benchmarkDigests = new Set(
-      all.filter(({ id }) => benchmarkIds.has(id)).map((one) => one.templateDigest),
-    );
-    const wanted = new Set(names);
-    const refs = all
-      .filter(({ id }) => wanted.has(id))
-      .map((one) => taskRef(one, benchmarkDigests.has(one.templateDigest)));
+    const names = options.cases ?? (await benchmarkList(data.dir));
+    if (names) refuseRepeated(names);
     const version = [ADAPTER, framework.revision, data.revision, await requirementsDigest()];
+    const listed = await keptListing(options.cache, [...version, ...(names ?? ['all'])], async () =>
+      openAll(bridge, names ?? (await allNames(bridge))),
+    );
+    const known = await benchmarkDigests();
+    const refs = listed.map((one) => taskRef(one, isBenchmark(one, known)));
+    const searched = search ? ['search'] : [];
     return new OpenSuite(
+      options.name ?? 'thinkingbox',
       refs,
-      digestOf([...version, ...refs.map(({ id, digest }) => `${id} ${digest}`)]),
+      digestOf([...version, ...searched, ...refs.map(({ id, digest }) => `${id} ${digest}`)]),
+      notComparable(framework.revision, data.revision, search !== undefined),
       bridge,
       env,
       options.servers,
     );
   } catch (error) {
     await bridge.close();
-    throw error;
+    throw asInputError(error);
   }
 }
 
+/** Why results are not comparable with published ones. */
+function notComparable(framework: string, data: string, search: boolean): readonly string[] {
+  const others = [
+    ...(framework === PINNED.thinkingbox.revision
+      ? []
+      : [`the framework is at another revision, ${framework}`]),
+    ...(data === PINNED.data.revision ? [] : [`the cases are of another revision, ${data}`]),
+  ];
+  return search ? others : [...others, NO_SEARCH];
+}
+
+/** Undefined for a folder that is not the benchmark's: all its cases count. */
+async function benchmarkList(dir: string): Promise<readonly string[] | undefined> {
+  const path = join(dir, BENCHMARK_LIST);
+  return existsSync(path) ? readList(path) : undefined;
+}
+
 class OpenSuite implements ThinkingBoxSuite {
-  readonly name = 'thinkingbox';
   readonly isolation = 'process';
   private readonly refs: ReadonlyMap<string, TaskRef>;
 
   constructor(
+    readonly name: string,
     refs: readonly TaskRef[],
     readonly digest: string,
+    readonly notComparable: readonly string[],
     private readonly bridge: Bridge,
     private readonly env: Readonly<Record<string, string>>,
     private readonly servers: ServerStart = 'forked',
@@ -156,18 +193,20 @@ class OpenSuite implements ThinkingBoxSuite {
   }
 }
 
-async function open(bridge: Bridge, names: readonly string[]): Promise<readonly ListedCase[]> {
-  try {
-    return await bridge.request({
-      op: 'open',
-      body: { names },
-      reply: listedCases,
-      signal: new AbortController().signal,
-      timeoutMs: OPEN_TIMEOUT_MS,
-    });
-  } catch (error) {
-    throw asInputError(error);
-  }
+function openAll(bridge: Bridge, names: readonly string[]): Promise<readonly ListedCase[]> {
+  const signal = new AbortController().signal;
+  return bridge.request({
+    op: 'open',
+    body: { names },
+    reply: listedCases,
+    signal,
+    timeoutMs: OPEN_TIMEOUT_MS,
+  });
+}
+
+function allNames(bridge: Bridge): Promise<readonly string[]> {
+  const signal = new AbortController().signal;
+  return bridge.request({ op: 'list', body: {}, reply: foundCases, signal, timeoutMs: OPEN_TIMEOUT_MS });
 }
 
 /** Bad input as `UsageError`; anything else that the bridge says while reading cases is the suite's fault. */
@@ -187,12 +226,9 @@ function asInputError(error: unknown): unknown {
     if (trace !== undefined) fault.stack = `${fault.name}: ${message}\n${trace}`;
     return fault;
   }
-  if (error instanceof Fault) return error;
+  if (!(error instanceof BridgeLost)) return error;
   // The bridge is gone: a new one may do better.
-  return new Fault('suite', error instanceof Error ? error.message : String(error), {
-    cause: error,
-    retry: true,
-  });
+  return new Fault('suite', error.message, { cause: error, retry: true });
 }
 
 function unknownCase(id: string, known: readonly string[]): UsageError {
