@@ -1,14 +1,17 @@
-/** The serving engine's own answers: `../shared/vectors/interpret.json`, beside the repository. */
+/**
+ * The serving engine's own answers: `../shared/vectors/interpret.json` beside the repository, and our own vectors,
+ * answered by vLLM's parsers (`npm run compare:vllm -- --record`).
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { outputFormat } from '../../core/interpret/interpret.js';
-import type { JsonObject, ToolSpec } from '../../core/message.js';
+import type { JsonObject } from '../../core/message.js';
+import type { WireTool } from '../fuzz/tools.js';
+import { specs, stripped } from '../vllm-parity/compare.js';
+import { vectorFiles } from '../vllm-parity/vector-files.js';
 
-interface WireTool {
-  readonly function: { readonly name: string; readonly parameters?: JsonObject };
-}
-interface Vectors {
+interface SharedVectors {
   readonly tools: readonly WireTool[];
   readonly cases: readonly {
     readonly name: string;
@@ -23,17 +26,31 @@ interface Vectors {
 }
 
 const path = fileURLToPath(new URL('../../../shared/vectors/interpret.json', import.meta.url));
-const vectors: Vectors = existsSync(path)
-  ? (JSON.parse(readFileSync(path, 'utf8')) as Vectors)
+const shared: SharedVectors = existsSync(path)
+  ? (JSON.parse(readFileSync(path, 'utf8')) as SharedVectors)
   : { tools: [], cases: [] };
 
-function specs(tools: readonly WireTool[]): ToolSpec[] {
-  return tools.map((tool) => ({ name: tool.function.name, inputSchema: tool.function.parameters ?? {} }));
+function read(format: string, input: string, tools: readonly WireTool[]): unknown {
+  const { reasoning, content, calls } = outputFormat(format).interpret(input, specs(tools));
+  // As JSON: -0 is 0.
+  return JSON.parse(JSON.stringify({ reasoning, content, tool_calls: calls }));
 }
 
-describe.skipIf(vectors.cases.length === 0)('vectors of the serving engine (needs ../shared/vectors)', () => {
-  test.each(vectors.cases.map((c) => [c.name, c] as const))('%s', (_name, { input, tools, expected }) => {
-    const read = outputFormat('qwen3_xml').interpret(input, specs(tools ?? vectors.tools));
-    expect({ reasoning: read.reasoning, content: read.content, tool_calls: read.calls }).toEqual(expected);
+describe.skipIf(shared.cases.length === 0)('vectors of the serving engine (needs ../shared/vectors)', () => {
+  test.each(shared.cases.map((c) => [c.name, c] as const))('%s', (_name, { input, tools, expected }) => {
+    expect(read('qwen3_xml', input, tools ?? shared.tools)).toEqual(expected);
+  });
+});
+
+describe.each(vectorFiles())('%s', (_file, { format, tools, cases }) => {
+  test.each(cases.map((one) => [one.name, one] as const))('%s', (_name, { input, tools: own, ...vector }) => {
+    if (!vector.vllm || 'crash' in vector.vllm) throw new Error('no answer of vLLM is recorded');
+    const theirs = JSON.parse(JSON.stringify(stripped(vector.vllm)));
+    expect(read(format, input, own ?? tools)).toEqual(vector.expected ?? theirs);
+    // A difference on purpose has a reason, and is one.
+    if (vector.expected !== undefined) {
+      expect(vector.why).toBeTruthy();
+      expect(vector.expected).not.toEqual(theirs);
+    }
   });
 });

@@ -39,11 +39,7 @@ export function compare({ format, input, tools }: Output, answer: Answer): Compa
   const ours = { reasoning: read.reasoning, content: read.content, tool_calls: read.calls };
   if ('crash' in answer) return { same: false, reason: 'crash', ours, theirs: answer };
   const kinds = new Set(read.problems.map((problem) => problem.kind));
-  const theirs = {
-    reasoning: pythonStrip(answer.reasoning),
-    content: pythonStrip(answer.content),
-    tool_calls: answer.tool_calls.map(({ name, arguments: text }) => ({ name, arguments: parsed(text) })),
-  };
+  const theirs = stripped(answer);
   if (equal(ours, theirs)) return { same: true };
   const different = (reason?: Reason): Comparison => ({ same: false, reason, ours, theirs: answer });
   if (answer.tool_calls.some((call) => parsed(call.arguments) === undefined)) return different('not_json');
@@ -67,6 +63,15 @@ export function compare({ format, input, tools }: Output, answer: Answer): Compa
   return different(
     unexplained ? undefined : (reasons.find((reason) => reason !== 'same') as Reason | undefined),
   );
+}
+
+/** vLLM's answer in our form: blanks around text are no part of it, arguments are JSON (undefined where they are none). */
+export function stripped(answer: Exclude<Answer, { readonly crash: string }>) {
+  return {
+    reasoning: pythonStrip(answer.reasoning),
+    content: pythonStrip(answer.content),
+    tool_calls: answer.tool_calls.map(({ name, arguments: text }) => ({ name, arguments: parsed(text) })),
+  };
 }
 
 function argumentsReason(

@@ -19,14 +19,14 @@ export interface Vector {
   readonly why?: string;
 }
 
-export interface VectorFile {
+interface VectorFile {
   readonly note: string;
   readonly format: Output['format'];
   readonly tools: readonly WireTool[];
   readonly cases: readonly Vector[];
 }
 
-function files(): readonly (readonly [string, VectorFile])[] {
+export function vectorFiles(): readonly (readonly [string, VectorFile])[] {
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.json'))
     .toSorted()
@@ -38,12 +38,12 @@ function outputsOf({ format, tools, cases }: VectorFile): Output[] {
 }
 
 export function vectorOutputs(): readonly Output[] {
-  return files().flatMap(([, file]) => outputsOf(file));
+  return vectorFiles().flatMap(([, file]) => outputsOf(file));
 }
 
 /** Writes vLLM's answer into each vector; what we expect besides is left as it is. */
 export async function recordVectors(engine: Engine, say: (line: string) => void): Promise<void> {
-  for (const [name, file] of files()) {
+  for (const [name, file] of vectorFiles()) {
     const replies = await answers(engine, outputsOf(file));
     const cases = file.cases.map(({ name, input, tools, expected, why }, index) => ({
       name,
