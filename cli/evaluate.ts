@@ -1,7 +1,15 @@
 /** `steadfast evaluate`: tasks × repetitions, resumable, with a score only when coverage is complete. */
 import type { Command } from 'commander';
 import { readRunFile, readTaskList } from './run/files.js';
-import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
+import {
+  integer,
+  LIMITS,
+  modelOptions,
+  runOptions,
+  type StageOptions,
+  stageOptions,
+  withFlags,
+} from './run/options.js';
 import { attemptsConfig, chooseTasks, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 import { withSuite } from './run/suite.js';
@@ -11,13 +19,14 @@ interface EvaluateOptions extends StageOptions {
 }
 
 export function registerEvaluate(program: Command): void {
-  stageOptions(
-    program
-      .command('evaluate')
-      .description('Run the benchmark, every task n times. Run again, only what is missing is run.')
-      .argument('<name>', 'name of the evaluation'),
+  modelOptions(
+    stageOptions(
+      program
+        .command('evaluate')
+        .description('Run the benchmark, every task n times. Run again, only what is missing is run.')
+        .argument('<name>', 'name of the evaluation'),
+    ),
   )
-    .option('--model <model>', 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model')
     .option('--repeat <n>', 'attempts a task', integer(1, LIMITS.repeat))
     .option('--exhausted-as-failed', 'score attempts 0 whose every try met a system error, and say so')
     .addHelpText(

@@ -1,19 +1,28 @@
 /** `steadfast probe`: every candidate n times, to see how hard it is for this policy. */
 import type { Command } from 'commander';
 import { readRunFile, readTaskList } from './run/files.js';
-import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
+import {
+  integer,
+  LIMITS,
+  modelOptions,
+  runOptions,
+  type StageOptions,
+  stageOptions,
+  withFlags,
+} from './run/options.js';
 import { attemptsConfig, chooseTasks, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 import { withSuite } from './run/suite.js';
 
 export function registerProbe(program: Command): void {
-  stageOptions(
-    program
-      .command('probe')
-      .description('Try every candidate task n times. The rows are what `select` reads.')
-      .argument('<name>', 'name of the campaign'),
+  modelOptions(
+    stageOptions(
+      program
+        .command('probe')
+        .description('Try every candidate task n times. The rows are what `select` reads.')
+        .argument('<name>', 'name of the campaign'),
+    ),
   )
-    .option('--model <model>', 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model')
     .option('--repeat <n>', 'attempts a task', integer(1, LIMITS.repeat))
     .addHelpText(
       'after',

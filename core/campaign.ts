@@ -3,6 +3,7 @@
  * ledger when the campaign is claimed; its fingerprint covers all of it. What only changes speed (lanes) is not here.
  */
 
+import type { Digest } from './artifacts.js';
 import type { Sampling } from './policy.js';
 import type { PriceTable } from './prices.js';
 import type { ScriptedSettings } from './scripted.js';
@@ -26,7 +27,25 @@ export type ModelRef =
       /** Longest silence in the middle of a stream, ms. */
       readonly idleMs?: number | undefined;
     }
+  | TokenModelRef
   | ({ readonly kind: 'scripted' } & ScriptedSettings);
+
+/** A token endpoint that is not the trainer's (vLLM): ids in, ids and log-probabilities out, read by our own code. */
+export interface TokenModelRef {
+  readonly kind: 'token';
+  readonly baseUrl: string;
+  /** The name it is served under; every reply must carry it. */
+  readonly model: string;
+  readonly apiKeyEnv: string | null;
+  /** Output format of the model family (core/interpret). */
+  readonly format: string;
+  /** Artifact with its `tokenizer.json` and `tokenizer_config.json`: `{"config", "tokenizer"}`. */
+  readonly tokenizer: Digest;
+  /** `skipped`: nobody proves that the server reads text as we do; said wherever the campaign is reported. */
+  readonly parity?: 'required' | 'skipped' | undefined;
+  readonly stream?: boolean | 'auto' | undefined;
+  readonly idleMs?: number | undefined;
+}
 
 export interface EpisodeLimits {
   readonly tokensPerCall: number;

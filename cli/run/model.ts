@@ -1,9 +1,20 @@
-/** A model that a campaign names, looked for before the campaign is claimed. */
+/** The model of a campaign: from the run file's words, and looked for before the campaign is claimed. */
 import type { CampaignConfig, ModelRef } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
+import { outputFormat } from '../../core/interpret/interpret.js';
 import type { Ledger } from '../../core/ledger.js';
 import type { LedgerReads } from '../../core/ledger-reads.js';
+import type { RunFile } from '../../core/schemas/run-file.js';
 import { resolveCampaign } from './find.js';
+import { readTokenizer } from './tokenizer.js';
+
+/** The model that a run file names; the trainer's base when it names none. Throws `UsageError`. */
+export async function resolveModel(model: RunFile['model']): Promise<ModelRef> {
+  if (model === undefined) return { kind: 'trainer', checkpoint: 'base' };
+  if (model.kind !== 'token') return model;
+  outputFormat(model.format);
+  return { ...model, tokenizer: (await readTokenizer(model.tokenizer)).digest };
+}
 
 /** Throws `UsageError` for a run that the ledger does not know, or a step that it has no checkpoint of. */
 export async function requireModel(ledger: Ledger & LedgerReads, config: CampaignConfig): Promise<void> {

@@ -1,6 +1,5 @@
 /** Options that several verbs share, and what they mean. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ModelRef } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { campaignId } from '../../core/keys.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
@@ -11,6 +10,7 @@ export interface StageOptions {
   readonly suite?: string;
   readonly tasks?: string;
   readonly model?: string;
+  readonly tokenizer?: string;
   readonly repeat?: number;
   readonly seed?: number;
   readonly lanes?: number;
@@ -46,12 +46,28 @@ export function integer(least: number, most = Number.MAX_SAFE_INTEGER): (text: s
 
 const MODEL_FORMS = 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model';
 
-/** `--model` as a reference. Throws `UsageError` with the forms it can have. */
-export function parseModel(text: string): ModelRef {
+/** `--model` and `--tokenizer` of the verbs that sample from any model. */
+export function modelOptions(command: Command): Command {
+  return command
+    .option('--model <model>', MODEL_FORMS)
+    .option('--tokenizer <folder>', 'the https model is a token endpoint (vLLM) with this tokenizer');
+}
+
+/**
+ * `--model` as a run file has it; with a tokenizer's folder an address is a token endpoint. Throws `UsageError` with
+ * the forms it can have.
+ */
+export function parseModel(text: string, tokenizer?: string): NonNullable<RunFile['model']> {
+  const url = /^(https?:\/\/[^#]+)#(.+)$/.exec(text);
+  if (url) {
+    const endpoint = { baseUrl: url[1]!, model: url[2]!, apiKeyEnv: null };
+    if (tokenizer === undefined) return { kind: 'chat', ...endpoint };
+    return { kind: 'token', ...endpoint, format: 'qwen3_xml', tokenizer };
+  }
+  if (tokenizer !== undefined)
+    throw new UsageError('--tokenizer', 'a model of the form https://host/v1#model', text);
   if (text === 'base') return { kind: 'trainer', checkpoint: 'base' };
   if (text === 'scripted') return { kind: 'scripted', errorRate: 0, turnDelayMs: 0 };
-  const url = /^(https?:\/\/[^#]+)#(.+)$/.exec(text);
-  if (url) return { kind: 'chat', baseUrl: url[1]!, model: url[2]!, apiKeyEnv: null };
   const checkpoint = /^(?:train\/)?([^@]+)@(\d+|latest)$/.exec(text);
   if (checkpoint) {
     const step = checkpoint[2] === 'latest' ? 'latest' : Number(checkpoint[2]);
@@ -71,7 +87,7 @@ export function withFlags(
     ...(options.suite === undefined ? {} : { suite: options.suite }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
     ...(options.lanes === undefined ? {} : { lanes: options.lanes }),
-    ...(options.model === undefined ? {} : { model: parseModel(options.model) }),
+    ...(options.model === undefined ? {} : { model: parseModel(options.model, options.tokenizer) }),
     ...(options.repeat === undefined || part === 'train'
       ? {}
       : { [part]: { ...file[part], repeat: options.repeat } }),
@@ -81,9 +97,13 @@ export function withFlags(
 /** How a campaign is run, apart from what it is. */
 export interface RunOptions extends Pick<StageOptions, 'detach' | 'dryRun' | 'json'> {
   readonly lanes: number;
+  /** Folder of the tokenizer of a token endpoint. */
+  readonly tokenizer?: string;
 }
 
 /** From the run file that `withFlags` has merged. */
-export function runOptions({ lanes = LANES }: RunFile, options: StageOptions): RunOptions {
-  return { ...options, lanes };
+export function runOptions({ lanes = LANES, model }: RunFile, options: StageOptions): RunOptions {
+  const { detach, dryRun, json } = options;
+  const flags = { ...(detach && { detach }), ...(dryRun && { dryRun }), ...(json && { json }) };
+  return { ...flags, lanes, ...(model?.kind === 'token' && { tokenizer: model.tokenizer }) };
 }

@@ -1,6 +1,6 @@
 /** From what a person wrote (run file and flags) to the whole configuration of a campaign. */
 import { benchmarkExclusions } from '../../activities/campaign/pool.js';
-import type { AttemptsConfig, ModelRef, PipelineConfig, TrainConfig } from '../../core/campaign.js';
+import type { AttemptsConfig, PipelineConfig, TrainConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { nearestFew } from '../../core/nearest.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
@@ -17,6 +17,7 @@ import {
   TRAINING,
   UPDATE_PLAN,
 } from '../../temporal.config.js';
+import { resolveModel } from './model.js';
 
 /** The suite's tasks of a split, or the listed ones. Throws `UsageError` for ids that the suite does not have. */
 export async function chooseTasks(
@@ -59,14 +60,13 @@ export function requireEpisodeClock(place: string, episodeMs: number): void {
   throw new UsageError(place, most, String(episodeMs));
 }
 
-export const BASE_MODEL: ModelRef = { kind: 'trainer', checkpoint: 'base' };
-
-export function attemptsConfig(
+/** Throws `UsageError`. */
+export async function attemptsConfig(
   kind: 'probe' | 'eval',
   file: RunFile,
   suite: Suite,
   tasks: readonly string[],
-): AttemptsConfig {
+): Promise<AttemptsConfig> {
   if (tasks.length === 0) throw new UsageError('tasks', 'at least one task', 'none');
   const repeat = (kind === 'probe' ? file.probe?.repeat : file.benchmark?.repeat) ?? REPEAT[kind];
   requireSize(kind, tasks, repeat);
@@ -75,7 +75,7 @@ export function attemptsConfig(
     ...common(file, suite),
     tasks,
     repeat,
-    model: (file.model as ModelRef | undefined) ?? BASE_MODEL,
+    model: await resolveModel(file.model),
     exhaustedAsFailed: file.benchmark?.exhaustedAsFailed ?? false,
   };
 }

@@ -14,6 +14,7 @@ import { endText } from './ending.js';
 import { type Launched, launch } from './launch.js';
 import { requireModel } from './model.js';
 import type { RunOptions } from './options.js';
+import { storeTokenizer } from './tokenizer.js';
 import { requireTrainerSupport } from './trainer-support.js';
 import { watch } from './watch.js';
 
@@ -24,6 +25,9 @@ export async function runCampaign(name: string, config: CampaignConfig, options:
   if (options.dryRun) return dryRun(id, config, options.json ?? false);
   await withStack(async (context) => {
     await requireModel(await context.ledger(), config);
+    if (options.tokenizer !== undefined && 'model' in config && config.model.kind === 'token') {
+      await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
+    }
     const launched = await launch(context, name, config, options.lanes);
     sayLaunched(context, launched);
     if (launched.how === 'finished') return finish(context, launched.row, options.json ?? false);

@@ -60,6 +60,12 @@ const plan = z.strictObject({
     .optional(),
 } satisfies Record<keyof UpdatePlan, z.ZodType>);
 
+const environmentVariable = z
+  .string()
+  .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of an environment variable')
+  .nullable()
+  .default(null);
+
 const model = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('trainer'),
@@ -72,11 +78,19 @@ const model = z.discriminatedUnion('kind', [
     kind: z.literal('chat'),
     baseUrl: z.url(),
     model: z.string().min(1),
-    apiKeyEnv: z
-      .string()
-      .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of an environment variable')
-      .nullable()
-      .default(null),
+    apiKeyEnv: environmentVariable,
+    stream: z.union([z.boolean(), z.literal('auto')]).optional(),
+    idleMs: milliseconds.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('token'),
+    baseUrl: z.url(),
+    model: z.string().min(1),
+    apiKeyEnv: environmentVariable,
+    format: z.string().min(1).default('qwen3_xml'),
+    /** Folder with `tokenizer.json` and `tokenizer_config.json`; relative to the current folder. */
+    tokenizer: z.string().min(1),
+    parity: z.enum(['required', 'skipped']).optional(),
     stream: z.union([z.boolean(), z.literal('auto')]).optional(),
     idleMs: milliseconds.optional(),
   }),

@@ -34,7 +34,7 @@ async function run({ quick, say }: BenchOptions): Promise<readonly Figure[]> {
     const { home } = context.info;
     const warmUp = { seed: SEED, benchmark: { repeat: warmUpRepeat } };
     const tasks = await chooseTasks(suite, 'benchmark');
-    await runToEnd(context, 'warm-up', attemptsConfig('eval', warmUp, suite, tasks), LANES);
+    await runToEnd(context, 'warm-up', await attemptsConfig('eval', warmUp, suite, tasks), LANES);
     const scale = shape.groups / 18;
     const file = {
       seed: SEED,

@@ -46,8 +46,8 @@ describe('an evaluation', () => {
     model: { kind: 'scripted', errorRate: 0.3, turnDelayMs: 60 },
     benchmark: { repeat: 4 },
   };
-  const evaluate = (name: string, file = slow) =>
-    launched(name, attemptsConfig('eval', file, suite, candidates.slice(0, 15)));
+  const evaluate = async (name: string, file = slow) =>
+    launched(name, await attemptsConfig('eval', file, suite, candidates.slice(0, 15)));
 
   it('pauses, goes on, stops, and is started again where its rows end', async () => {
     const { id, how } = await evaluate('paused');
@@ -112,7 +112,7 @@ describe('stopped at any instant', () => {
   it('while its shards begin, an evaluation stops', async () => {
     const ids: string[] = [];
     for (let run = 0; run < 12; run++) {
-      const config = attemptsConfig('eval', file, suite, candidates.slice(0, 20));
+      const config = await attemptsConfig('eval', file, suite, candidates.slice(0, 20));
       const { id } = await launched(`instant-${run}`, config);
       await sleep(10 * run);
       await sendUpdate(context, id, 'stop', 'now');
@@ -123,7 +123,7 @@ describe('stopped at any instant', () => {
 
   it('whoever cancels a workflow in Temporal stops its campaign', async () => {
     const { workflow } = await context.temporal();
-    const config = attemptsConfig('eval', file, suite, candidates.slice(0, 20));
+    const config = await attemptsConfig('eval', file, suite, candidates.slice(0, 20));
     const { id } = await launched('cancelled', config);
     await until('the first clean attempt', async () => (await clean(id)).size > 0);
     await workflow.getHandle(id).cancel();
@@ -294,7 +294,7 @@ describe('a training run', () => {
 /** Candidates that the base solves at temperature 0, where every attempt at a task is the same. */
 async function solvedGreedily(): Promise<readonly string[]> {
   const file: RunFile = { sampling: { temperature: 0 }, probe: { repeat: 1 } };
-  const { id } = await launched('greedy', attemptsConfig('probe', file, suite, candidates));
+  const { id } = await launched('greedy', await attemptsConfig('probe', file, suite, candidates));
   await ended(id, 'done');
   return (await ledger.attempts(id)).filter(({ passed }) => passed).map(({ taskId }) => taskId);
 }

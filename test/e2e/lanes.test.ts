@@ -64,7 +64,7 @@ async function mostWhile(id: string, more: number): Promise<number> {
 }
 
 it('an evaluation takes more lanes at once, and fewer when what runs has ended', async () => {
-  const config = attemptsConfig('eval', scripted(30, 120), suite, tasks.slice(0, 10));
+  const config = await attemptsConfig('eval', scripted(30, 120), suite, tasks.slice(0, 10));
   const { id } = await launch(context, 'lanes', config, 2);
   expect(await mostWhile(id, 4)).toBeLessThanOrEqual(2);
 
@@ -103,7 +103,7 @@ it('an evaluation takes more lanes at once, and fewer when what runs has ended',
 
 it('shards divide what there is, also less than one each; a stop reaches those that have none', async () => {
   const repeat = Math.ceil((2.5 * SHARD_SIZE) / 25);
-  const config = attemptsConfig('eval', scripted(repeat, 100), suite, tasks.slice(0, 25));
+  const config = await attemptsConfig('eval', scripted(repeat, 100), suite, tasks.slice(0, 25));
   const { id } = await launch(context, 'shards', config, 7);
   await until('seven in flight', async () => (await running(id)) === 7);
   expect(await mostWhile(id, 10)).toBe(7);
