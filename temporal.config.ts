@@ -40,6 +40,12 @@ export const EPISODE_LIMITS = {
   toolMs: 60_000,
 } as const;
 
+/**
+ * How long one episode may wait for the capacity of rate-limited providers in all, ms. Its other clocks stand still
+ * meanwhile. Too low: a queue at a provider becomes system errors; too high: slots are held by episodes that wait.
+ */
+export const CAPACITY_WAIT_MS = 60 * 60_000;
+
 /** Tries of one attempt before it is `exhausted`. Executions lost with their worker do not count. */
 export const MAX_TRIES = 3;
 
@@ -109,8 +115,8 @@ export const HEARTBEAT = {
  */
 export const ACTIVITIES = {
   episode: {
-    /** Above `EPISODE_LIMITS.episodeMs`, so that the episode's own clock speaks first. */
-    startToCloseTimeout: EPISODE_LIMITS.episodeMs + 5 * 60_000,
+    /** Above the episode's own clock and allowance for waiting, so that those speak first. */
+    startToCloseTimeout: EPISODE_LIMITS.episodeMs + CAPACITY_WAIT_MS + 5 * 60_000,
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 20_000, maximumAttempts: 50 },
   },

@@ -6,12 +6,13 @@
  * Everything that is not the agent's doing comes back as `fault`; only cancellation is thrown.
  */
 import type { EpisodeLimits } from '../../core/campaign.js';
-import { withDeadline } from '../../core/deadline.js';
+import { heldMs, withDeadline } from '../../core/deadline.js';
 import { asFault, Fault, type FaultKind } from '../../core/faults.js';
 import type { Termination, Verdict } from '../../core/outcome.js';
 import type { Policy, Sampling } from '../../core/policy.js';
 import type { Sandbox, SandboxDriver } from '../../core/sandbox.js';
 import type { Judge, Task } from '../../core/suite.js';
+import { CAPACITY_WAIT_MS } from '../../temporal.config.js';
 import type { Meter } from '../policy/chat-model.js';
 import { Toolbox } from './calls.js';
 import { converse } from './conversation.js';
@@ -53,7 +54,8 @@ export interface PlayedEpisode {
 export async function playEpisode(parts: EpisodeParts): Promise<PlayedEpisode> {
   const record = new EpisodeRecord();
   const started = performance.now();
-  const clock = { ms: parts.limits.episodeMs, what: `the episode of ${parts.task.ref.id}` };
+  const what = `the episode of ${parts.task.ref.id}`;
+  const clock = { ms: parts.limits.episodeMs, what, heldMs: CAPACITY_WAIT_MS };
   let creating: Promise<Sandbox> | undefined;
   let ended: Pick<PlayedEpisode, 'clean' | 'fault'>;
   try {
@@ -61,7 +63,11 @@ export async function playEpisode(parts: EpisodeParts): Promise<PlayedEpisode> {
       creating = parts.driver.create({ name: parts.sandboxName, servers: parts.task.servers, signal });
       const sandbox = await within('sandbox', signal, () => creating as Promise<Sandbox>);
       parts.onSandboxCreated?.();
-      return live(parts, sandbox, record, signal);
+      try {
+        return await live(parts, sandbox, record, signal);
+      } finally {
+        record.waitedMs = Math.round(heldMs(signal));
+      }
     });
     ended = { clean };
   } catch (error) {

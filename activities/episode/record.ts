@@ -32,6 +32,8 @@ export class EpisodeRecord {
   toolErrors = 0;
   truncatedTurns = 0;
   sampledTokens = 0;
+  /** How long requests waited for the limits of their providers. */
+  waitedMs = 0;
   private promptTokens = 0;
 
   turn(turn: PolicyTurn, policyMs: number): void {

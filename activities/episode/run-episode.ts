@@ -13,6 +13,7 @@ import type { EpisodeSummary } from '../../core/outcome.js';
 import type { Policy } from '../../core/policy.js';
 import type { Isolation, SandboxDriver } from '../../core/sandbox.js';
 import type { Suite, Task } from '../../core/suite.js';
+import { CAPACITY_WAIT_MS } from '../../temporal.config.js';
 import type { ChatModel } from '../policy/chat-model.js';
 import type { EpisodeInput } from './input.js';
 import { createJudge } from './judge.js';
@@ -67,7 +68,9 @@ export async function runTry(
       name: sandboxName(input, options.activityAttempt),
       isolation: driver.isolation,
       host: runner.host,
-      expiresAt: new Date(Date.now() + input.limits.episodeMs + SANDBOX_GRACE_MS).toISOString(),
+      expiresAt: new Date(
+        Date.now() + input.limits.episodeMs + CAPACITY_WAIT_MS + SANDBOX_GRACE_MS,
+      ).toISOString(),
     },
   };
   const { clean } = await runner.ledger.beginTry(begin);

@@ -33,6 +33,8 @@ export interface Trajectory {
   readonly effects: Effects | null;
   readonly expected: Effects | null;
   readonly usage: Usage;
+  /** How long requests waited for the limits of their providers, ms; no part of the episode's clock. Absent: not at all. */
+  readonly waitedMs?: number;
   /** Digest of the token record; null for policies without one. */
   readonly tokens: Digest | null;
   /** Of policies that sample tokens; absent in documents from before it was kept. */
@@ -64,6 +66,7 @@ export async function storeTrajectory(
     effects: record.effects,
     expected: record.expected,
     usage: record.usage,
+    ...(record.waitedMs > 0 ? { waitedMs: record.waitedMs } : {}),
     tokens,
     ...(reading && tokens !== null ? { reading: await storeReading(artifacts, reading, record.tools) } : {}),
   };

@@ -5,6 +5,7 @@
 import OpenAI from 'openai';
 import { UsageError } from '../../core/faults.js';
 import { httpFetch } from './http-fetch.js';
+import type { Gate } from './rate-gate.js';
 
 /** The boundary that a request to this endpoint crosses; its faults are of this kind. */
 export type EndpointKind = 'policy' | 'user' | 'judge';
@@ -20,6 +21,13 @@ export interface Endpoint {
   readonly stream?: boolean | 'auto';
   /** Longest silence in the middle of a stream, ms. */
   readonly idleMs?: number;
+  /** Where requests wait for their provider's limits; absent: nowhere. */
+  readonly gate?: Gate;
+}
+
+/** Name of the provider behind an endpoint whose configuration names none: its host, and its port where that is unusual. */
+export function providerOf(baseUrl: string): string {
+  return URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl;
 }
 
 /** Longer than every deadline of ours, so that the client's own clock never speaks. */
