@@ -2,8 +2,10 @@
 import Table from 'cli-table3';
 import { type Command, Option } from 'commander';
 import { FAULT_KINDS, type FaultKind } from '../core/faults.js';
+import type { Ledger } from '../core/ledger.js';
 import type { AttemptFilter, FoundAttempt } from '../core/ledger-reads.js';
 import { TERMINATIONS, type Termination } from '../core/outcome.js';
+import { importedModel } from '../core/results/imported.js';
 import { withStack } from './context.js';
 import { print, printJson, say } from './output.js';
 import { resolveCampaign } from './run/find.js';
@@ -45,11 +47,13 @@ export function registerEpisodes(program: Command): void {
       await withStack(async (context) => {
         const ledger = await context.ledger();
         const { json, task, ...rest } = options;
+        const named = campaign === undefined ? undefined : await resolveCampaign(ledger, campaign);
         const found = await ledger.findAttempts({
           ...rest,
           ...(task === undefined ? {} : { taskId: task }),
-          ...(campaign === undefined ? {} : { campaign: (await resolveCampaign(ledger, campaign)).id }),
+          ...(named === undefined ? {} : { campaign: named.id }),
         });
+        await sayImported(ledger, new Set(found.map((row) => row.campaign)));
         if (json) return printJson(found);
         print(found.length === 0 ? 'no such attempts' : tableOf(found));
         if (found.length === options.limit) say(`More: --offset ${options.offset + options.limit}`);
@@ -73,6 +77,14 @@ function tableOf(found: readonly FoundAttempt[]): string {
     ]);
   }
   return table.toString();
+}
+
+/** Rows that ran elsewhere are told apart from ours. */
+async function sayImported(ledger: Ledger, campaigns: ReadonlySet<string>): Promise<void> {
+  for (const id of campaigns) {
+    const model = importedModel((await ledger.campaign(id))?.config);
+    if (model) say(`${id} is imported from ${model.files.map(({ name }) => name).join(', ')}.`);
+  }
 }
 
 function outcomeOf(row: FoundAttempt): string {

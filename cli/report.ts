@@ -7,6 +7,13 @@ import { print, printJson } from './output.js';
 import { readRunFile } from './run/files.js';
 import { resolveCampaign } from './run/find.js';
 
+interface ReportOptions {
+  readonly file?: string;
+  readonly out?: string;
+  readonly allowIncomplete?: boolean;
+  readonly json?: boolean;
+}
+
 export function registerReport(program: Command): void {
   program
     .command('report')
@@ -14,9 +21,13 @@ export function registerReport(program: Command): void {
     .argument('<campaign>', 'e.g. pipeline/demo, train/run-1, eval/night')
     .option('--file <run.yaml>', 'run file whose `prices:` are used')
     .option('--out <folder>', 'where to; default: reports/ under the home folder')
+    .option(
+      '--allow-incomplete',
+      'scores of incomplete coverage too; the report says so wherever it shows one',
+    )
     .option('--json', 'print the paths as JSON')
     .addHelpText('after', '\nExample:\n  $ steadfast report demo --out /tmp/report\n')
-    .action(async (name: string, options: { file?: string; out?: string; json?: boolean }) => {
+    .action(async (name: string, options: ReportOptions) => {
       const { writeReportFiles } = await import('../activities/report/files.js');
       const file = await readRunFile(options.file);
       if (options.out !== undefined) requireRoom(path.resolve(options.out), 1, 'the report');
@@ -29,6 +40,7 @@ export function registerReport(program: Command): void {
             artifacts: await context.artifacts(),
             // Without a run file the report finds those of the campaign's configuration, or of its pipeline's.
             ...(file.prices ? { prices: file.prices } : {}),
+            allowIncomplete: options.allowIncomplete ?? false,
             reports: path.resolve(options.out ?? path.join(context.info.home, 'reports')),
           },
           row.id,

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { Trajectory } from '../activities/episode/trajectory.js';
+import type { ImportedFrom } from '../activities/imports/document.js';
 import type { AttemptDetail, TryRow } from '../core/ledger-reads.js';
 import type { Message } from '../core/message.js';
 import { withStack } from './context.js';
@@ -29,15 +30,21 @@ export function registerShow(program: Command): void {
         const trajectory = digest
           ? (JSON.parse(
               new TextDecoder().decode(await (await context.artifacts()).get(digest)),
-            ) as Trajectory)
+            ) as Trajectory & { readonly imported?: ImportedFrom })
           : null;
         if (options.json) printJson({ attempt, trajectory });
-        else print([...headText(attempt), ...(trajectory ? trajectoryText(trajectory) : [])].join('\n'));
+        else
+          print(
+            [
+              ...headText(attempt, trajectory?.imported),
+              ...(trajectory ? trajectoryText(trajectory) : []),
+            ].join('\n'),
+          );
       });
     });
 }
 
-function headText(attempt: AttemptDetail): string[] {
+function headText(attempt: AttemptDetail, imported: ImportedFrom | undefined): string[] {
   const { verdict, termination, weightVersion, usage, seed } = attempt;
   const lines = [
     pc.bold(attempt.key),
@@ -46,6 +53,8 @@ function headText(attempt: AttemptDetail): string[] {
   if (termination) lines.push(`ended by     ${termination}`);
   if (weightVersion) lines.push(`weights      ${weightVersion}`);
   lines.push(`seed         ${seed}`);
+  if (imported)
+    lines.push(`imported     ${imported.file}:${imported.line}, SHA-256 ${imported.sha256.slice(0, 12)}`);
   if (usage) lines.push(`tokens       ${usage.policySampledTokens} sampled in ${usage.policyCalls} turns`);
   for (const row of attempt.history) {
     lines.push(

@@ -7,6 +7,7 @@ import { suiteDrift } from '../../core/drift.js';
 import { UsageError } from '../../core/faults.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import type { AttemptDetail } from '../../core/ledger-reads.js';
+import { importedModel } from '../../core/results/imported.js';
 import { EPISODE_LIMITS } from '../../temporal.config.js';
 import { type StackContext, withStack } from '../context.js';
 import { print, printJson } from '../output.js';
@@ -20,8 +21,12 @@ export async function replayEpisodeVerb(key: string, options: EpisodeOptions): P
   return withStack(async (context) => {
     const ledger = await context.ledger();
     const attempt = await resolveAttempt(ledger, key);
-    const trajectory = await trajectoryOf(context, attempt);
     const campaign = await ledger.campaign(attempt.campaign);
+    if (importedModel(campaign?.config)) {
+      const fix = `Read it with: steadfast show ${key}`;
+      throw new UsageError(key, 'an episode that ran here', 'one whose row was imported', fix);
+    }
+    const trajectory = await trajectoryOf(context, attempt);
     const recorded = await onFreshBackend(context, campaign!, trajectory, options.acceptDrift ?? false);
     // A reused episode was recorded under the key of the attempt that ran it.
     const replay = { ...recorded, key };

@@ -1,6 +1,7 @@
 /** Where a campaign stands, read from the ledger alone: it answers whatever else is down. */
 import type { CampaignRow, Counts, Ledger, StepRow } from '../../core/ledger.js';
 import type { CampaignSummary, LedgerReads } from '../../core/ledger-reads.js';
+import { importedModel } from '../../core/results/imported.js';
 import { stepsInAll } from '../../core/stage-configs.js';
 
 export interface CampaignSnapshot {
@@ -17,6 +18,8 @@ export interface CampaignSnapshot {
   /** Seconds until the end at the current rate, or null where that is not known. */
   readonly secondsLeft: number | null;
   readonly training: TrainingSnapshot | null;
+  /** Names of the files that its rows were imported from; null for a campaign that ran here. */
+  readonly imported: readonly string[] | null;
 }
 
 export interface TrainingSnapshot {
@@ -77,6 +80,7 @@ async function one(
         ? null
         : (left / perMinute) * 60,
     training,
+    imported: importedModel(row?.config)?.files.map(({ name }) => name) ?? null,
   };
 }
 

@@ -90,7 +90,10 @@ describe.skipIf(!existsSync(vectors))('shared vectors (skipped without ../shared
       stderr: expect.stringContaining('broken.jsonl:20: expected one whole'),
     });
     const compared = await check('compare', join(vectors, 'good.jsonl'), join(vectors, 'blank_lines.jsonl'));
-    expect(compared).toMatchObject({ code: 0, stdout: expect.stringContaining('4/4: 3 → 3 of 5 tasks. pass@1: 85.0\u202f% → 85.0\u202f%, 0.0 pts') });
+    expect(compared).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('4/4: 3 → 3 of 5 tasks. pass@1: 85.0\u202f% → 85.0\u202f%, 0.0 pts'),
+    });
   });
 });
 

@@ -23,11 +23,12 @@ const FLOOR = HEIGHT - 30;
 const SIDE = 0.1;
 const LINE = 15;
 
-/** `costText` of a tick or a dot. Points need not be sorted. */
+/** `costText` of a dot, `tickText` of a tick. Points need not be sorted. */
 export function frontierChart(
   id: string,
   points: readonly FrontierPoint[],
   costText: (cost: number) => string,
+  tickText: (cost: number) => string,
 ): Html {
   const costs = points.map(({ cost }) => cost);
   const [low, high] = [Math.min(...costs), Math.max(...costs)];
@@ -50,7 +51,7 @@ export function frontierChart(
     (tick) =>
       html`<line class="grid" x1="0" x2="100%" y1="${px(y(tick))}" y2="${px(y(tick))}"/><text x="0" y="${px(y(tick) - 4)}">${percent(tick, decimalsOf(ticks.y, 100))}</text>`,
   )}${ticks.x.map(
-    (tick) => html`<text x="${pct(x(tick))}" y="${HEIGHT - 8}" text-anchor="middle">${costText(tick)}</text>`,
+    (tick) => html`<text x="${pct(x(tick))}" y="${HEIGHT - 8}" text-anchor="middle">${tickText(tick)}</text>`,
   )}<line class="baseline" x1="0" x2="100%" y1="${FLOOR}" y2="${FLOOR}"/></g>`;
   const names = front.map(({ name }) => name).join(', ');
   return fluidSvg(
@@ -91,14 +92,14 @@ function dot(
   }<circle cx="${at}" cy="${px(y(score))}" r="6"/></g>`;
 }
 
-/** Beside the dot, away from the nearer edge; names that would lie on each other move apart. */
+/** Above and beside the dot, away from the nearer edge; names that would lie on each other move apart. */
 function labels(points: readonly FrontierPoint[], x: Scale, y: Scale): Part {
   const placed: { readonly left: boolean; readonly at: number }[] = [];
   return [...points]
     .sort((a, b) => b.score - a.score)
     .map((point) => {
       const left = x(point.cost) > 0.5;
-      let at = y(point.score) + 4;
+      let at = y(point.score) - 9;
       while (placed.some((other) => other.left === left && Math.abs(other.at - at) < LINE)) at += 1;
       placed.push({ left, at });
       return html`<text class="${`name ${point.kind}`}" x="${pct(x(point.cost))}" dx="${left ? -12 : 12}" y="${px(at)}" text-anchor="${left ? 'end' : 'start'}">${point.name}</text>`;

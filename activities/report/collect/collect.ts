@@ -17,6 +17,7 @@ import { type CampaignStage, stageCampaignId } from '../../../core/stage-configs
 import { flatConfig, modelOf } from './config.js';
 import { evaluationReport, pairedReport, priceReport } from './evaluation.js';
 import { attemptInvariants, restoreInvariants, runInvariant, sandboxInvariant } from './integrity.js';
+import { parityInvariants } from './parity.js';
 import { keptSelection, probeReport } from './probe.js';
 import { type Campaign, causeOf, type ReportSources, readCampaign } from './source.js';
 import { collectStories, type StorySide } from './stories.js';
@@ -87,6 +88,7 @@ export async function collectReport(sources: ReportSources, campaign: string): P
       invariants: [
         ...(campaigns.length > 0 ? attemptInvariants(campaigns) : []),
         ...(await sandboxInvariants(sources, row)),
+        ...parityInvariants(campaigns),
         ...(parts.train && run && run.steps.length > 0
           ? [
               runInvariant(parts.train.row.id, run, lineage.updatesApplied),

@@ -13,15 +13,19 @@ export function compareSides(
   const before = { ...first.evaluation, label: 'before' };
   const after = { ...second.evaluation, label: 'after' };
   const paired = pairedReport(before, after, warnings);
+  const domains = new Map(before.tasks.map(({ taskId, domain }) => [taskId, domain]));
   const moved = (kind: MovedTask['kind'], ids: readonly string[]): readonly MovedTask[] =>
-    ids.map((taskId) => ({
-      kind,
-      taskId,
-      domain: before.tasks.find((task) => task.taskId === taskId)?.domain ?? '',
-      before: first.runs.get(taskId) ?? [],
-      after: second.runs.get(taskId) ?? [],
-      page: null,
-    }));
+    ids
+      .map((taskId) => ({
+        kind,
+        taskId,
+        domain: domains.get(taskId) ?? '',
+        before: first.runs.get(taskId) ?? [],
+        after: second.runs.get(taskId) ?? [],
+        page: null,
+      }))
+      // What moved furthest comes first.
+      .sort((a, b) => distance(b) - distance(a) || (a.taskId < b.taskId ? -1 : 1));
   return {
     before,
     after,
@@ -34,6 +38,11 @@ export function compareSides(
     run,
     warnings: [...new Set(warnings)],
   };
+}
+
+function distance({ before, after }: MovedTask): number {
+  const passed = (runs: MovedTask['before']): number => runs.filter((run) => run.passed).length;
+  return Math.abs(passed(after) - passed(before));
 }
 
 /** The repetition that shows a move best: failed on the one side and passed on the other, where there is one. */

@@ -1,11 +1,16 @@
 /** What a budget buys: cost of an evaluation against pass@1, for every evaluation of the comparison. */
 import { type FrontierPoint, frontierChart } from '../charts/frontier.js';
 import { type ComparisonData, evaluationsOf } from '../comparison-data.js';
-import { compact, dollars } from '../format.js';
+import { compact, count, dollars } from '../format.js';
 import { type Html, html } from '../html.js';
 import { policyTokens } from './cost.js';
 import { section } from './section.js';
 import { overall } from './totals.js';
+
+/** Cents only where ticks are less than a dollar apart. */
+function wholeDollars(cost: number): string {
+  return Number.isInteger(cost) ? `$${count(cost)}` : dollars(cost);
+}
 
 export function frontierSection(data: ComparisonData): Html {
   const shown = evaluationsOf(data).filter((each) => each.scores);
@@ -22,6 +27,6 @@ export function frontierSection(data: ComparisonData): Html {
     'frontier',
     'Cost against score',
     html`pass@1 over the ${priced ? 'dollars' : 'tokens'} that the whole evaluation used. The line is the Pareto front: no evaluation on it is beaten by another one on both. Bars are 95 % intervals of pass@1.`,
-    html`<div class="panel">${frontierChart('front', points, priced ? dollars : compact)}<p class="legend"><span>across: ${priced ? 'cost of the evaluation' : 'tokens of the evaluation'}</span><span>up: pass@1</span></p></div>`,
+    html`<div class="panel">${frontierChart('front', points, priced ? dollars : compact, priced ? wholeDollars : compact)}<p class="legend"><span>across: ${priced ? 'cost of the evaluation' : 'tokens of the evaluation'}</span><span>up: pass@1</span></p></div>`,
   );
 }

@@ -98,14 +98,21 @@ function intro(data: ComparisonData, priced: boolean): Part {
   const counted = size ? `${count(size.tasks)} tasks × ${data.after.k} attempts. ` : '';
   if (!priced)
     return `${counted}No price is known for every evaluation, so cost is counted in tokens of the policy.`;
-  const prices = shown.flatMap(({ id, price }) =>
+  const texts = shown.flatMap(({ id, price }) =>
     price
       ? [
-          `${id} at ${dollars(price.promptPerMillion)} per million prompt tokens and ${dollars(price.sampledPerMillion)} per million sampled`,
+          [
+            id,
+            `${dollars(price.promptPerMillion)} per million prompt tokens and ${dollars(price.sampledPerMillion)} per million sampled`,
+          ] as const,
         ]
       : [],
   );
-  return `${counted}Prices are configuration; tokens are measured. ${prices.join('; ')}.`;
+  const [[, first] = []] = texts;
+  const prices = texts.every(([, text]) => text === first)
+    ? `At ${first}`
+    : texts.map(([id, text]) => `${id} at ${text}`).join('; ');
+  return `${counted}${prices}. Prices are configuration; tokens are measured.`;
 }
 
 export function headlineSection(data: ComparisonData): Html {

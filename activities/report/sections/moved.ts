@@ -2,9 +2,12 @@
 import type { ComparisonData, MovedTask } from '../comparison-data.js';
 import { kOfK, plural } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
-import { section } from './section.js';
+import { fold, section } from './section.js';
 
 type Runs = MovedTask['before'];
+
+/** Beyond this the rest is folded. */
+const OPEN_LIST = 24;
 
 const WORDS = { p: 'passed', f: 'failed', n: 'no score' } as const;
 
@@ -26,7 +29,9 @@ function line({ taskId, domain, before, after, page }: MovedTask): Html {
 
 function part(title: string, tasks: readonly MovedTask[]): Part {
   if (tasks.length === 0) return html`<h3>${title}: none</h3>`;
-  return html`<h3>${title}: ${plural(tasks.length, 'task')}</h3><ol class="moves">${tasks.map(line)}</ol>`;
+  const list = (part: readonly MovedTask[]): Html => html`<ol class="moves">${part.map(line)}</ol>`;
+  const rest = tasks.slice(OPEN_LIST);
+  return html`<h3>${title}: ${plural(tasks.length, 'task')}</h3>${list(tasks.slice(0, OPEN_LIST))}${rest.length > 0 && fold(`${plural(rest.length, 'more task')}, by how far they moved`, list(rest))}`;
 }
 
 export function movedSection({ moved, paired, after }: ComparisonData): Html {

@@ -9,7 +9,7 @@ export const COMPARISON = `
 .chart .front line{stroke:var(--accent);stroke-width:2;opacity:.55}
 .chart .dot circle{fill:var(--surface);stroke:var(--line2);stroke-width:2.5}.chart .dot .whisker{stroke:var(--line2);stroke-width:2}
 .chart .dot.before circle{stroke:var(--before)}.chart .dot.after circle{fill:var(--accent);stroke:var(--accent)}.chart .dot.best.other circle{stroke:var(--accent)}
-.chart .name{font-size:13px!important;fill:var(--ink2)!important}.chart .name.after{font-weight:650;fill:var(--ink)!important}
+.chart .name{font-size:13px!important;fill:var(--ink2)!important;paint-order:stroke;stroke:var(--surface);stroke-width:4px;stroke-linejoin:round}.chart .name.after{font-weight:650;fill:var(--ink)!important}
 .chart .curve line{stroke-width:2.5;stroke-linecap:round}.chart .curve.before line{stroke:var(--before)}.chart .curve.after line{stroke:var(--accent)}
 .chart .curve.before circle{fill:var(--surface);stroke:var(--before);stroke-width:2}.chart .curve.after circle{fill:var(--accent)}
 .track.diff .zero{stroke:var(--line2);stroke-width:1.5}.track.diff .reach{stroke-width:4;stroke-linecap:round;opacity:.4}
@@ -20,11 +20,11 @@ export const COMPARISON = `
 .moves{columns:2;column-gap:40px;margin-top:6px}
 .moves li{break-inside:avoid;padding:6px 0;border-bottom:1px solid var(--line);font-size:13px}
 .moves .head{display:flex;justify-content:space-between;gap:12px;align-items:baseline}.moves .tid{font:600 12.5px var(--mono);min-width:0}
-.moves a,.sources a{color:var(--accent)}
+.moves a,.sources a{color:var(--accent);text-decoration-thickness:1px;text-underline-offset:3px}
 .moves .nums{color:var(--ink3);white-space:nowrap}.moves .nums b{color:var(--ink)}
 .runs{display:grid;grid-template-columns:3.6em minmax(0,1fr);gap:3px 8px;align-items:center;margin-top:4px;font-size:11.5px;color:var(--ink3)}
-.runs .strip{display:flex;gap:2px}.runs .strip i{flex:1 1 0;max-width:16px;height:9px;border-radius:2px;background:var(--g0)}
+.runs .strip{display:flex;gap:2px}.runs .strip i{flex:1 1 0;height:9px;border-radius:2px;background:var(--g0)}
 .runs .strip i.p{background:var(--g4)}.runs .after i.p{background:var(--g5)}.runs .strip i.n{background:none;border:1px dashed var(--line2)}
 .sources li{font-size:13.5px;padding:3px 0;color:var(--ink2)}
-.part h3+.moves,.part h3+.quiet{margin-top:6px}.part .moves+h3{margin-top:26px}
+.part h3+.moves,.part h3+.quiet{margin-top:6px}.part .moves+h3,.part .fold+h3{margin-top:26px}
 @media screen and (max-width:900px){.two{grid-template-columns:minmax(0,1fr)}.moves{columns:1}.figures th,.figures td{padding:8px 12px}}`;
