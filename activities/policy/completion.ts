@@ -84,7 +84,9 @@ export function completionFold(endpoint: Endpoint, asked: Asked): Fold {
         token_ids: ids,
         logprobs: { token_logprobs: logprobs },
       };
-      return { weight_version: weights, choices: [choice] };
+      // Counted here: vLLM says it only where it is asked for, in a chunk more.
+      const usage = { prompt_tokens: asked.prompt.length, completion_tokens: ids.length };
+      return { weight_version: weights, choices: [choice], usage };
     },
   };
 }

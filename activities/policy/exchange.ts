@@ -5,9 +5,11 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { APIError } from 'openai';
+import { admitted } from './admission.js';
 import { type Endpoint, openAi } from './endpoint.js';
 import { events } from './event-stream.js';
-import { request } from './retry.js';
+import { bodyOf } from './http-fetch.js';
+import { type RetryPlan, request } from './retry.js';
 import { type Fields, unreadable } from './unreadable.js';
 
 /** Puts the chunks of a stream together. Both methods throw `Fault`, naming the field. */
@@ -25,6 +27,8 @@ export interface Completing {
   readonly signal: AbortSignal;
   /** Absent: never streamed, whatever the endpoint's option says. */
   readonly stream?: Streaming;
+  /** That of a turn when absent. */
+  readonly retries?: RetryPlan;
 }
 
 interface Streaming {
@@ -53,7 +57,9 @@ const unstreamed = new Set<string>();
 
 /** Throws `Fault` of the endpoint's kind, or the signal's reason. */
 export function complete(endpoint: Endpoint, completing: Completing): Promise<unknown> {
-  return request(endpoint, completing.signal, () => once(endpoint, completing));
+  const { body, signal, retries } = completing;
+  const send = () => admitted(endpoint, body, signal, () => once(endpoint, completing));
+  return request(endpoint, signal, send, retries);
 }
 
 async function once(endpoint: Endpoint, completing: Completing): Promise<unknown> {
@@ -67,7 +73,8 @@ async function once(endpoint: Endpoint, completing: Completing): Promise<unknown
   } catch (error) {
     if (wanted === 'auto' && refusesStream(error)) {
       unstreamed.add(id);
-      return whole(endpoint, completing);
+      // One more request, with a turn of its own where turns are limited.
+      return complete(endpoint, completing);
     }
     if (!(error instanceof StreamLacks)) throw error;
     const expected = 'it in the stream (model option stream: false asks for no stream)';
@@ -116,7 +123,7 @@ async function json(endpoint: Endpoint, response: Response): Promise<unknown> {
   }
   const encoding = encodingOf(response);
   if (encoding) throw unreadable(endpoint, 'content-encoding', 'none', encoding);
-  const bytes = Buffer.from(await response.arrayBuffer());
+  const bytes = bodyOf(response);
   const text = bytes.toString('utf8');
   if (!isJson(response))
     throw unreadable(endpoint, 'the reply', 'a JSON object', `${typeOf(response)} ${text}`.trim());

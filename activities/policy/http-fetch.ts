@@ -89,7 +89,17 @@ function whole(message: http.IncomingMessage, body: Buffer): Response {
   // The standard allows no body with these, not even an empty one.
   if (status === 204 || status === 205 || status === 304) return new Response(null, headOf(message));
   if (status >= 300) return new Response(refusalBody(message.headers, body), headOf(message));
-  return new Response(new Uint8Array(body), headOf(message));
+  const response = new Response(null, headOf(message));
+  bodies.set(response, body);
+  return response;
+}
+
+/** A `Response` takes 15 µs of CPU to give a body back that was there all the time. */
+const bodies = new WeakMap<Response, Buffer>();
+
+/** Body of a reply with a status below 300 that is no event stream: the response itself has none. */
+export function bodyOf(response: Response): Buffer {
+  return bodies.get(response) ?? Buffer.alloc(0);
 }
 
 function streamed(message: http.IncomingMessage): Response {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createChatModel } from '../../activities/policy/chat-model.js';
 import { type Endpoint, openAi } from '../../activities/policy/endpoint.js';
-import { request } from '../../activities/policy/retry.js';
+import { complete } from '../../activities/policy/exchange.js';
 import { type Reply, serve } from './server.js';
 
 const OK: Reply = {
@@ -15,12 +15,7 @@ async function ask(replies: readonly Reply[], signal = never()) {
   const server = await serve(replies);
   const endpoint: Endpoint = { kind: 'user', baseUrl: server.baseUrl, model: 'm', apiKeyEnv: null };
   const body = { model: 'm', messages: [] };
-  const asked = request(
-    endpoint,
-    signal,
-    () => openAi(endpoint).chat.completions.create(body, { signal }),
-    QUICK,
-  );
+  const asked = complete(endpoint, { path: '/chat/completions', body, signal, retries: QUICK });
   return { server, asked };
 }
 
@@ -28,13 +23,18 @@ describe('retried in place', () => {
   test.each([
     ['429', { status: 429 }],
     ['429 with a date', { status: 429, headers: { 'retry-after': new Date(0).toUTCString() } }],
+    ['429 with seconds', { status: 429, headers: { 'retry-after': '0' } }],
+    ['429 with milliseconds', { status: 429, headers: { 'retry-after-ms': '2', 'retry-after': '3600' } }],
+    ['429 with nonsense', { status: 429, headers: { 'retry-after': 'soon' } }],
+    ['408', { status: 408 }],
+    ['529', { status: 529, body: { error: { message: 'overloaded' } } }],
     ['500', { status: 500 }],
     ['503 from a proxy', { status: 503, body: '<html>busy</html>' }],
     ['connection reset', { fault: 'reset' }],
     ['reply cut in the middle', { ...OK, fault: 'half' }],
   ] as [string, Reply][])('%s, then the answer', async (_name, bad) => {
     const { server, asked } = await ask([bad, bad, OK]);
-    expect((await asked).choices[0]?.message.content).toBe('yes');
+    expect(await asked).toEqual(OK.body);
     expect(server.received).toHaveLength(3);
   });
 
@@ -52,10 +52,21 @@ describe('retried in place', () => {
     },
   );
 
-  test('a server that wants a long pause is not waited for', async () => {
-    const { server, asked } = await ask([{ status: 429, headers: { 'retry-after': '3600' } }]);
+  test.each([
+    ['in seconds', '3600'],
+    ['as a date', new Date(Date.now() + 3_600_000).toUTCString()],
+  ])('a server that wants a long pause is not waited for: %s', async (_name, value) => {
+    const { server, asked } = await ask([{ status: 429, headers: { 'retry-after': value } }]);
     await expect(asked).rejects.toMatchObject({ code: 'rate_limited' });
     expect(server.received).toHaveLength(1);
+  });
+
+  test('the pause that a server asks for is kept', async () => {
+    const { asked } = await ask([{ status: 503, headers: { 'retry-after': '1' } }, OK]);
+    const before = performance.now();
+    expect(await asked).toEqual(OK.body);
+    // A lower bound: a slow machine cannot break it.
+    expect(performance.now() - before).toBeGreaterThan(950);
   });
 });
 
