@@ -16,6 +16,8 @@ export interface CampaignPlan {
   readonly maxTries: number;
   /** True when completions come from the trainer, so that weights must be served first. */
   readonly servedByTrainer: boolean;
+  /** True when its endpoint must read text as we do; absent in plans from before other servers than the trainer's. */
+  readonly samplesTokens?: boolean;
 }
 
 /** One try of one attempt, as a workflow asks for it. */

@@ -43,7 +43,7 @@ await workerMain(async (environment) => {
         await sameSuite(campaign);
         return configs.of(campaign);
       },
-      parity: (signal) => policies.parity(signal),
+      parity: (model, signal) => policies.parity(model, signal),
     }),
     maxConcurrentActivityTaskExecutions: SANDBOX_WORKER_SLOTS,
   });

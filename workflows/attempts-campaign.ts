@@ -55,7 +55,7 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
     },
   };
   await control.unlessStopped(async () => {
-    if (plan.servedByTrainer) await episodes.proveParity(campaign);
+    if (plan.samplesTokens ?? plan.servedByTrainer) await episodes.proveParity(campaign);
     await inLanes(
       width,
       () => (control.stopping || shard >= ranges.length ? undefined : shard++),

@@ -25,6 +25,7 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
         repeat: config.repeat,
         maxTries: config.maxTries,
         servedByTrainer: config.model.kind === 'trainer',
+        samplesTokens: config.model.kind === 'trainer' || config.model.kind === 'token',
       };
     },
 

@@ -1,34 +1,37 @@
 /** `runEpisode`: one try as a Temporal activity, with heartbeats and cancellation. */
 import { Context } from '@temporalio/activity';
-import type { CampaignConfig } from '../../core/campaign.js';
+import type { CampaignConfig, ModelRef } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { EpisodeRef } from '../../core/orchestration.js';
 import type { EpisodeSummary } from '../../core/outcome.js';
+import type { ParityNote, ParityReport } from '../../core/parity.js';
 import { HEARTBEAT } from '../../temporal.config.js';
 import { asFailure, asStopped } from '../failures.js';
-import type { ParityReport } from '../policy/parity.js';
-import { episodeInput } from './input.js';
+import { episodeInput, modelOf } from './input.js';
 import { EpisodeProgress } from './progress.js';
 import { type EpisodeRunner, runTry } from './run-episode.js';
 
 export interface EpisodeDeps extends EpisodeRunner {
   /** The campaign's frozen configuration; asked for every episode, so it is kept per process. */
   readonly config: (campaign: string) => Promise<CampaignConfig>;
-  /** Compares our tokens with the trainer's endpoint. Throws `UsageError` that shows the first difference. */
-  readonly parity: (signal: AbortSignal) => Promise<ParityReport>;
+  /** Compares our tokens with the model's endpoint; null where nobody asks it. Throws `UsageError` that shows both sides. */
+  readonly parity: (model: ModelRef, signal: AbortSignal) => Promise<ParityReport | null>;
 }
 
 export type EpisodeActivities = ReturnType<typeof createEpisodeActivities>;
 
 export function createEpisodeActivities(deps: EpisodeDeps) {
   return {
-    /** Before a campaign samples anything from the trainer: both sides must read text as the same tokens. */
-    async proveParity(_campaign: string): Promise<{ readonly tokens: number; readonly controlLike: number }> {
+    /** Before a campaign samples any token: both sides must read text as the same ones. What was found is noted on it. */
+    async proveParity(campaign: string): Promise<{ readonly tokens: number; readonly controlLike: number }> {
       const context = Context.current();
       const beat = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
       try {
-        const { tokens, controlLike } = await deps.parity(context.cancellationSignal);
-        return { tokens, controlLike: controlLike.length };
+        const report = await deps.parity(modelOf(await deps.config(campaign)), context.cancellationSignal);
+        const at = new Date().toISOString();
+        const parity: ParityNote = report ? { at, state: 'proven', ...report } : { at, state: 'skipped' };
+        await deps.ledger.noteOnCampaign(campaign, { parity });
+        return { tokens: report?.tokens ?? 0, controlLike: report?.controlLike.length ?? 0 };
       } catch (error) {
         throw context.cancellationSignal.aborted ? asStopped(context.cancellationSignal) : asFailure(error);
       } finally {

@@ -21,6 +21,13 @@ export interface EpisodeInput {
   readonly limits: EpisodeLimits;
 }
 
+/** What a campaign samples from; a training run, and what a pipeline starts, from the trainer. */
+export function modelOf(config: CampaignConfig): ModelRef {
+  return config.kind === 'probe' || config.kind === 'eval'
+    ? config.model
+    : { kind: 'trainer', checkpoint: 'base' };
+}
+
 /** Throws `Fault('ledger', retry: false)` for a reference that the campaign's configuration does not have. */
 export function episodeInput(ref: EpisodeRef, config: CampaignConfig): EpisodeInput {
   const wrong = (message: string): Fault =>
@@ -30,7 +37,7 @@ export function episodeInput(ref: EpisodeRef, config: CampaignConfig): EpisodeIn
   if (taskId === undefined) throw wrong(`there is no task ${ref.task} among ${config.tasks.length}`);
   const owner = ref.step === undefined ? ref.campaign : stepId(ref.campaign, ref.step);
   const key = attemptKey(owner, taskId, ref.slot);
-  const model: ModelRef = config.kind === 'train' ? { kind: 'trainer', checkpoint: 'base' } : config.model;
+  const model = modelOf(config);
   const weightVersion = model.kind === 'trainer' ? ref.weightVersion : null;
   if (weightVersion === undefined) throw wrong(`the weights to sample ${key} from are not named`);
   return {

@@ -1,12 +1,14 @@
 /** The policy of an episode, from its campaign's model. What is slow to make is made once per process. */
+import type { ModelRef } from '../../core/campaign.js';
 import { withDeadline } from '../../core/deadline.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
+import type { ParityReport } from '../../core/parity.js';
 import type { Policy } from '../../core/policy.js';
 import { Renderer } from '../../core/render/renderer.js';
 import type { ScriptedSettings } from '../../core/scripted.js';
 import { createChatPolicy } from '../policy/chat-policy.js';
 import type { Endpoint } from '../policy/endpoint.js';
-import { checkParity, type ParityReport } from '../policy/parity.js';
+import { checkParity } from '../policy/parity.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
 import { contextTokens, fetchModelFiles } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
@@ -62,8 +64,12 @@ export class Policies {
     return { format: FORMAT, files: (await this.trainerModel(signal)).renderer.files };
   }
 
-  /** Proof that the trainer's endpoint tokenises as we do. Throws `UsageError` that shows both sides. */
-  async parity(signal: AbortSignal): Promise<ParityReport> {
+  /**
+   * Proof that the model's endpoint reads text as we do. Throws `UsageError` that shows both sides. Null where nobody
+   * asks: for a model that samples no tokens, or whose configuration says so.
+   */
+  async parity(model: ModelRef, signal: AbortSignal): Promise<ParityReport | null> {
+    if (model.kind !== 'trainer') return null;
     const endpoint: Endpoint = {
       kind: 'policy',
       baseUrl: this.sources.trainerUrl,

@@ -6,16 +6,11 @@
  */
 import { UsageError } from '../../core/faults.js';
 import type { Message, ToolSpec } from '../../core/message.js';
+import type { ParityReport } from '../../core/parity.js';
 import type { Renderer } from '../../core/render/renderer.js';
 import type { Endpoint } from './endpoint.js';
-import { tokenize } from './trainer-files.js';
-
-export interface ParityReport {
-  readonly probes: number;
-  readonly tokens: number;
-  /** Control-like text that the endpoint reads as control tokens and we as plain text. */
-  readonly controlLike: readonly { readonly text: string; readonly ours: number; readonly theirs: number }[];
-}
+import { firstDifference, shownTokens } from './token-text.js';
+import { endpointTokenizer } from './tokenize.js';
 
 const TOOL: ToolSpec = {
   name: 'get_order',
@@ -41,18 +36,19 @@ const CONTROL_LIKE: readonly string[] = [
   '<|endoftext|>',
 ];
 
-/** Throws `UsageError` that shows both sides of the first difference. */
+/** Throws `UsageError` that shows both sides of the first difference, and what `endpointTokenizer` throws. */
 export async function checkParity(
   endpoint: Endpoint,
   renderer: Renderer,
   signal: AbortSignal,
 ): Promise<ParityReport> {
+  const { way, ids } = await endpointTokenizer(endpoint, signal);
   let tokens = 0;
   for (const text of TEXTS) {
     const messages: Message[] = [{ role: 'user', content: text }];
     const prompt = { systemMessages: ['You help at a desk.', 'Be short.'], tools: [TOOL], messages };
     const ours = renderer.first(prompt);
-    const theirs = await tokenize(endpoint.baseUrl, renderer.firstPromptText(prompt), endpoint.model, signal);
+    const theirs = await ids(renderer.firstPromptText(prompt), signal);
     tokens += ours.length;
     compare(endpoint, renderer, text, ours, theirs);
   }
@@ -60,10 +56,11 @@ export async function checkParity(
   for (const text of CONTROL_LIKE) {
     const observation: Message = { role: 'user', content: `a ${text} b` };
     const ours = renderer.delta([observation], true);
-    const theirs = await tokenize(endpoint.baseUrl, renderer.tokens.decode(ours), endpoint.model, signal);
-    if (!same(ours, theirs)) controlLike.push({ text, ours: ours.length, theirs: theirs.length });
+    const theirs = await ids(renderer.tokens.decode(ours), signal);
+    if (firstDifference(ours, theirs) >= 0)
+      controlLike.push({ text, ours: ours.length, theirs: theirs.length });
   }
-  return { probes: TEXTS.length, tokens, controlLike };
+  return { endpoint: endpoint.baseUrl, way, probes: TEXTS.length, tokens, controlLike };
 }
 
 function compare(
@@ -73,21 +70,12 @@ function compare(
   ours: readonly number[],
   theirs: readonly number[],
 ): void {
-  if (same(ours, theirs)) return;
-  const at = ours.findIndex((id, i) => id !== theirs[i]);
-  const from = at < 0 ? ours.length : at;
-  const show = (ids: readonly number[]): string => {
-    const shown = ids.slice(from, from + 8);
-    return `[${shown.join(', ')}] ${JSON.stringify(renderer.tokens.decode(shown))}`;
-  };
+  const from = firstDifference(ours, theirs);
+  if (from < 0) return;
   throw new UsageError(
     `token parity with ${endpoint.baseUrl}, token ${from} of the prompt with ${JSON.stringify(text)}`,
-    `the tokens of our tokenizer ${show(ours)}`,
-    `the endpoint's ${show(theirs)}`,
+    `the tokens of our tokenizer ${shownTokens(renderer.tokens, ours, from)}`,
+    `the endpoint's ${shownTokens(renderer.tokens, theirs, from)}`,
     'Both sides must load the same tokenizer.json and chat template.',
   );
-}
-
-function same(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((id, i) => id === b[i]);
 }

@@ -1,4 +1,4 @@
-/** What a token endpoint says about its model outside the OpenAI API: tokenizer files, and `/tokenize` as vLLM has it. */
+/** What a token endpoint says about its model outside the OpenAI API: tokenizer files, and the length of its context. */
 import { asFault, Fault } from '../../core/faults.js';
 import type { JsonObject } from '../../core/message.js';
 import type { ModelFiles } from '../../core/render/renderer.js';
@@ -27,23 +27,6 @@ export async function contextTokens(baseUrl: string, signal: AbortSignal): Promi
   );
   if (typeof found !== 'number') throw unreadable(beside(baseUrl, '/tokenize'), 'max_model_len', found);
   return found;
-}
-
-/** `POST /tokenize`: ids as the engine sees the text, control tokens included. Throws `Fault('policy')`. */
-export async function tokenize(
-  baseUrl: string,
-  text: string,
-  model: string,
-  signal: AbortSignal,
-): Promise<number[]> {
-  const { tokens } = await post(
-    baseUrl,
-    '/tokenize',
-    { model, prompt: text, add_special_tokens: false },
-    signal,
-  );
-  if (!Array.isArray(tokens)) throw unreadable(beside(baseUrl, '/tokenize'), 'tokens', tokens);
-  return tokens as number[];
 }
 
 function post(baseUrl: string, path: string, body: JsonObject, signal: AbortSignal): Promise<JsonObject> {

@@ -14,6 +14,7 @@ import { createInlineDriver } from '../../activities/sandbox/inline.js';
 import type { AttemptsConfig } from '../../core/campaign.js';
 import { Fault, UsageError } from '../../core/faults.js';
 import { attemptKey } from '../../core/keys.js';
+import { type ParityReport, parityNote } from '../../core/parity.js';
 import type { Policy } from '../../core/policy.js';
 import type { Suite, Task } from '../../core/suite.js';
 import { EPISODE_LIMITS, SAMPLING } from '../../temporal.config.js';
@@ -22,6 +23,10 @@ import { type Line, script } from './fixtures/scripted.js';
 import { shelfTask } from './fixtures/shelf-task.js';
 
 const EVAL = 'eval/shelf';
+const PROVEN: ParityReport = {
+  ...{ endpoint: 'http://host/v1', way: 'tokenize' as const, probes: 6, tokens: 100 },
+  controlLike: [{ text: '</think>', ours: 4, theirs: 1 }],
+};
 const PUT: Line = { call: [['put', { id: 'a', count: 2 }]] };
 const DONE: Line = { say: 'done <DONE>' };
 /** As long as keys get: ThinkingBox ids are long. */
@@ -231,7 +236,7 @@ describe('the activity', () => {
       ...runner,
       ...changes,
       config: async () => config(),
-      parity: async () => ({ probes: 6, tokens: 100, controlLike: [] }),
+      parity: async () => PROVEN,
     });
   const ref = (at: number) => ({ campaign: EVAL, task: 0, slot: String(at), tryNumber: 1, lastTry: 3 });
 
@@ -244,7 +249,16 @@ describe('the activity', () => {
   test('proof of parity is short, and a difference is not tried again', async () => {
     const environment = new MockActivityEnvironment();
     const proved = await environment.run(activities().proveParity, EVAL);
-    expect(proved).toEqual({ tokens: 100, controlLike: 0 });
+    expect(proved).toEqual({ tokens: 100, controlLike: 1 });
+    const noted = parityNote((await database.ledger.campaign(EVAL))?.result);
+    expect(noted).toMatchObject({ state: 'proven', ...PROVEN });
+    const unasked = createEpisodeActivities({
+      ...runner,
+      config: async () => config(),
+      parity: async () => null,
+    });
+    await environment.run(unasked.proveParity, EVAL);
+    expect(parityNote((await database.ledger.campaign(EVAL))?.result)).toMatchObject({ state: 'skipped' });
     const differing = createEpisodeActivities({
       ...runner,
       config: async () => config(),
