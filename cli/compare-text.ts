@@ -93,7 +93,7 @@ function otherText({ id }: EvaluationReport, paired: PairedReport, { before }: C
   return `${id} against ${before.id}: pass@1 ${differenceText(paired.passAt1)}, ${paired.gained.length} tasks gained, ${paired.lost.length} lost.`;
 }
 
-function notes({ id, coverage, imported, scores }: EvaluationReport): string[] {
+function notes({ id, coverage, imported, scores, notComparable }: EvaluationReport): string[] {
   const { clean, planned, complete, exhausted, exhaustedAsFailed } = coverage;
   const lines: string[] = [];
   if (imported)
@@ -108,6 +108,7 @@ function notes({ id, coverage, imported, scores }: EvaluationReport): string[] {
         : 'start it again, only what is missing runs';
     lines.push(`${id}: ${clean} of ${planned} attempts are clean; ${what}.`);
   }
+  for (const why of notComparable ?? []) lines.push(`${id}: not comparable with published results: ${why}.`);
   if (exhaustedAsFailed && exhausted > 0)
     lines.push(`${id}: ${exhausted} system errors are scored 0, as asked.`);
   return lines;

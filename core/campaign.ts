@@ -67,6 +67,8 @@ interface EpisodesConfig {
   readonly sampling: Sampling;
   readonly limits: EpisodeLimits;
   readonly maxTries: number;
+  /** Why its results are not comparable with published ones, as its suite said when it began; absent: they are. */
+  readonly notComparable?: readonly string[];
 }
 
 /** A probe campaign or an evaluation: every task `repeat` times, ordinal = task index × repeat + repetition. */
@@ -130,6 +132,7 @@ export interface PipelineConfig {
   readonly sampling: Sampling;
   readonly limits: EpisodeLimits;
   readonly maxTries: number;
+  readonly notComparable?: readonly string[];
   /** For the report's costs; null: tokens only. */
   readonly prices: PriceTable | null;
 }

@@ -131,6 +131,8 @@ export interface EvaluationReport {
   readonly time?: EpisodeTime | null;
   /** The files that its rows came from; absent or null for an evaluation that ran here. Said wherever it is shown. */
   readonly imported?: readonly ImportedFile[] | null;
+  /** Why its scores are not comparable with published ones; absent or empty: they are. Said wherever they are shown. */
+  readonly notComparable?: readonly string[];
 }
 
 /** Two evaluations of the same tasks, paired by task; differences are after minus before. */

@@ -67,7 +67,7 @@ export function stageConfig(
   { pool, heldOut, lastStep }: StageFacts,
 ): AttemptsConfig | TrainConfig {
   const { suite, suiteDigest, seed, sampling, limits, maxTries } = config;
-  const common = { suite, suiteDigest, seed, sampling, limits, maxTries };
+  const common = { suite, suiteDigest, seed, sampling, limits, maxTries, ...reservations(config) };
   const attempts = (
     kind: 'probe' | 'eval',
     part: PipelineConfig['probe'],
@@ -102,6 +102,11 @@ export function stageConfig(
   }
 }
 
+/** Absent where there are none, so that the identity of other campaigns does not hang on it. */
+function reservations({ notComparable }: Pick<AttemptsConfig, 'notComparable'>) {
+  return notComparable === undefined ? {} : { notComparable };
+}
+
 /** Name and configuration of a run's held-out evaluation after a step. */
 export function validationConfig(
   run: string,
@@ -119,6 +124,7 @@ export function validationConfig(
       sampling,
       limits,
       maxTries,
+      ...reservations(config),
       tasks: validation.tasks,
       repeat: validation.repeat,
       model: { kind: 'trainer', checkpoint: { run, step } },

@@ -11,6 +11,8 @@ export interface AttemptsSummary {
   readonly exhausted: number;
   readonly complete: boolean;
   readonly exhaustedAsFailed: boolean;
+  /** Why the score is not comparable with published ones; absent: it is. */
+  readonly notComparable?: readonly string[];
   /** Attempts a task: the k of the scores. */
   readonly k: number;
   /** Null while coverage is incomplete: no score is shown. */
@@ -27,7 +29,7 @@ export interface AttemptsSummary {
 export async function summarise(
   ledger: Ledger,
   id: string,
-  config: Pick<AttemptsConfig, 'tasks' | 'repeat' | 'exhaustedAsFailed'>,
+  config: Pick<AttemptsConfig, 'tasks' | 'repeat' | 'exhaustedAsFailed' | 'notComparable'>,
 ): Promise<AttemptsSummary> {
   const attempts = await ledger.attempts(id);
   const { coverage, scores } = evaluationMetrics({
@@ -43,6 +45,7 @@ export async function summarise(
     exhausted: coverage.systemError.length,
     complete: coverage.complete,
     exhaustedAsFailed: config.exhaustedAsFailed,
+    ...(config.notComparable === undefined ? {} : { notComparable: config.notComparable }),
     k: config.repeat,
     score: all
       ? {

@@ -31,11 +31,11 @@ export function verdict({ before, after, paired }: ComparisonData): string {
 }
 
 function sides(evaluations: readonly EvaluationReport[]): Html {
-  const cells = ({ id, model, weightVersion, imported }: EvaluationReport): Html => {
+  const cells = ({ id, model, weightVersion, imported, notComparable = [] }: EvaluationReport): Html => {
     const source = imported
       ? html`imported: ${imported.map(({ name, sha256 }, index) => html`${index > 0 && ', '}${name} <code>${sha256.slice(0, 12)}</code>`)}`
       : html`ran here`;
-    return html`<th scope="row">${id}</th><td>${model}</td><td>${weightVersion ? html`<code>${shortDigest(weightVersion)}</code>` : '–'}</td><td>${source}</td>`;
+    return html`<th scope="row">${id}</th><td>${model}</td><td>${weightVersion ? html`<code>${shortDigest(weightVersion)}</code>` : '–'}</td><td>${source}${notComparable.length > 0 && html`<br>not comparable with published results: ${notComparable.join('; ')}`}</td>`;
   };
   return section(
     'sides',

@@ -202,6 +202,10 @@ function notices(data: ReportData): readonly string[] {
         `${code(each.id)} is imported: it ran elsewhere, and its rows are those of ${files.join(', ')}.`,
       );
     }
+    if (each?.notComparable?.length)
+      found.push(
+        `${code(each.id)} is not comparable with published results: ${cell(each.notComparable.join('; '))}.`,
+      );
     if (each && !each.coverage.complete) {
       const { clean, planned } = each.coverage;
       found.push(

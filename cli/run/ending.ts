@@ -30,6 +30,7 @@ function attemptsText(result: AttemptsSummary | null): string[] {
       'No score is shown until coverage is complete: start it again, only what is missing runs.',
     ];
   if (result.exhaustedAsFailed) lines.push('exhausted attempts are scored 0, as asked');
+  for (const why of result.notComparable ?? []) lines.push(`not comparable with published results: ${why}`);
   return [
     ...lines,
     `pass@1      ${percent(score.passAt1)}`,

@@ -16,6 +16,7 @@ export function progressLine(campaign: CampaignSnapshot, lanes?: number): string
   if (lanes !== undefined)
     parts.push(`${campaign.running} in flight of ${lanes} ${lanes === 1 ? 'lane' : 'lanes'}`);
   if (campaign.imported) parts.push(pc.magenta(`imported from ${campaign.imported.join(', ')}`));
+  if (campaign.notComparable) parts.push(pc.magenta('not comparable with published results'));
   if (state === 'running') {
     if (campaign.perMinute > 0) parts.push(`${(campaign.perMinute / 60).toFixed(1)}/s`);
     if (campaign.secondsLeft !== null && campaign.secondsLeft > 0) {

@@ -50,6 +50,7 @@ function common(file: RunFile, suite: Suite) {
     sampling: { ...SAMPLING, ...defined(file.sampling) },
     limits,
     maxTries: file.maxTries ?? MAX_TRIES,
+    ...(suite.notComparable?.length ? { notComparable: suite.notComparable } : {}),
   };
 }
 

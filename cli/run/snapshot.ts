@@ -20,6 +20,8 @@ export interface CampaignSnapshot {
   readonly training: TrainingSnapshot | null;
   /** Names of the files that its rows were imported from; null for a campaign that ran here. */
   readonly imported: readonly string[] | null;
+  /** Why its results are not comparable with published ones; absent: they are. */
+  readonly notComparable?: readonly string[];
 }
 
 export interface TrainingSnapshot {
@@ -60,7 +62,14 @@ async function one(
   const row = await ledger.campaign(id);
   const counts = await ledger.counts(id);
   const { perMinute, running } = await ledger.progress(id, 20);
-  const config = row?.config as { tasks?: readonly string[]; repeat?: number; steps?: number } | undefined;
+  const config = row?.config as
+    | {
+        tasks?: readonly string[];
+        repeat?: number;
+        steps?: number;
+        notComparable?: readonly string[];
+      }
+    | undefined;
   const steps = stepsInAll({ steps: config?.steps ?? 0 }, row?.result);
   const training = kind === 'train' ? await trainingOf(ledger, id, steps) : null;
   const expected = training ? null : (config?.tasks?.length ?? 0) * (config?.repeat ?? 0);
@@ -81,6 +90,7 @@ async function one(
         : (left / perMinute) * 60,
     training,
     imported: importedModel(row?.config)?.files.map(({ name }) => name) ?? null,
+    ...(config?.notComparable ? { notComparable: config.notComparable } : {}),
   };
 }
 

@@ -78,6 +78,7 @@ export function evaluationReport(
     tools,
     time: episodeTime(attempts.map(({ wallMs }) => ({ seconds: wallMs === null ? null : wallMs / 1000 }))),
     imported: imported?.files ?? null,
+    notComparable: config.notComparable ?? [],
   };
 }
 
