@@ -67,7 +67,7 @@ export async function converse(parts: ConversationParts): Promise<Termination> {
   }
 }
 
-/** A marker that the agent only speaks of, in the middle of a message, ends nothing. */
+/** A marker that is only spoken of, in the middle of a message, ends nothing. */
 function endsWith(text: string, marker: string): boolean {
   return text.trimEnd().endsWith(marker);
 }
@@ -139,7 +139,14 @@ async function userTurn(parts: ConversationParts): Promise<{ content: string; en
   const content = await guarded(signal, 'user', () =>
     withDeadline(signal, clock, (inner) => user.answer(task.user, record.messages, record.others, inner)),
   );
-  return { content, ended: task.user.mayEnd && content.includes(task.doneMarker) };
+  if (!endsWith(content, task.doneMarker)) return { content, ended: false };
+  if (task.user.mayEnd) return { content, ended: true };
+  // A user who may not end the conversation says nothing by the marker, and shows it to no agent.
+  const rest = content.trimEnd().slice(0, -task.doneMarker.length).trim();
+  if (rest !== '') return { content: rest, ended: false };
+  throw new Fault('user', 'the simulated user answered nothing but the end marker, which it may not use', {
+    code: 'unreadable',
+  });
 }
 
 /** Classifies what `work` throws by its boundary; the caller's own abort passes through. */

@@ -1,27 +1,38 @@
-/** The judge: a chat model that answers yes or no. What is neither is asked again once, then it is a fault, never a "no". */
+/**
+ * The judge: a chat model that answers yes or no.
+ *
+ * Its whole answer is one word, in any case, with quotes or emphasis around it and a full stop or exclamation mark
+ * after it: `answer = [marks] ("yes" | "no") [marks]`. Anything else is unreadable, also a sentence that contains the
+ * word: it is asked again with a reminder, and after the last time it is a fault, never a "no".
+ */
+import { JUDGE_REMINDER } from '../../core/prompts.js';
 import type { Judge } from '../../core/suite.js';
 import type { ChatModel, Meter } from '../policy/chat-model.js';
+import { withoutThoughts } from './said.js';
+
+/** Times that one question is put. */
+const ASKED_AT_MOST = 3;
 
 /** `meter` counts for the episode that this judge serves. */
 export function createJudge(model: ChatModel, meter: Meter): Judge {
   return {
-    complete: (request, signal) => model.complete(request, meter, signal),
+    complete: async (request, signal) => withoutThoughts(await model.complete(request, meter, signal)),
     ask: async (request, signal) => {
+      const again = { ...request, system: `${request.system}\n${JUDGE_REMINDER}`.trim() };
       let said = '';
-      for (let asked = 0; asked < 2; asked += 1) {
-        said = await model.complete(request, meter, signal);
+      for (let asked = 0; asked < ASKED_AT_MOST; asked += 1) {
+        said = await model.complete(asked === 0 ? request : again, meter, signal);
         const answer = yesOrNo(said);
         if (answer !== undefined) return answer;
       }
-      throw model.unreadable(`"${said.slice(0, 200)}" instead of yes or no`);
+      throw model.unreadable(`"${said.slice(0, 200)}" instead of yes or no, asked ${ASKED_AT_MOST} times`);
     },
   };
 }
 
-/** The whole answer is the word, whatever its case, marks or quotes; a sentence that contains it is unreadable. */
+const ANSWER = /^["'`*_“”‘’«»]{0,4}(yes|no)[.!]?["'`*_“”‘’«»]{0,4}[.!]?$/i;
+
 export function yesOrNo(text: string): boolean | undefined {
-  const word = text.toLowerCase().replace(/[\s"'`*.!]+/g, '');
-  if (word === 'yes') return true;
-  if (word === 'no') return false;
-  return undefined;
+  const word = ANSWER.exec(withoutThoughts(text))?.[1]?.toLowerCase();
+  return word === undefined ? undefined : word === 'yes';
 }

@@ -52,6 +52,8 @@ export function createChatModel(
       if (typeof text !== 'string') throw unreadable(`without choices[0].message.content: ${excerpt(reply)}`);
       const reason: unknown = choice?.finish_reason ?? 'stop';
       if (!ENDED_BY_MODEL.has(reason)) throw unreadable(`half a message (${excerpt(reason)})`);
+      // Nobody's words: a user who stops in the middle, a judge who never came to the point.
+      if (reason === 'length') throw unreadable(`a message that was cut off at ${settings.maxTokens} tokens`);
       const { prompt_tokens: prompted, completion_tokens: sampled } = fieldsOf(reply?.usage) ?? {};
       meter.calls += 1;
       meter.promptTokens += isCount(prompted) ? prompted : 0;

@@ -5,6 +5,7 @@
 import { UsageError } from '../../../core/faults.js';
 import {
   FACTS_HEADING,
+  judgedText,
   MAY_END_LINE,
   type Prompt,
   QUESTION_HEADING,
@@ -46,7 +47,7 @@ export function answerAsJudge({ system, user }: Prompt): 'yes' | 'no' {
       question ?? 'none',
     );
   }
-  const message = ` ${wordsOf(user)} `;
+  const message = ` ${wordsOf(judgedText(user))} `;
   return phrases.every((phrase) => message.includes(` ${wordsOf(phrase)} `)) ? 'yes' : 'no';
 }
 
