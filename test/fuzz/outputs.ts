@@ -157,8 +157,9 @@ const SCRAPS = [
   ],
 ];
 
-function hostile(random: RandomStream): string {
-  const length = 1 + random.below(60);
+/** Tags and scraps in any order, up to `most` of them. */
+export function hostile(random: RandomStream, most = 60): string {
+  const length = 1 + random.below(most);
   return Array.from({ length }, () => pick(random, chance(random, 2) ? TAGS : SCRAPS)).join('');
 }
 

@@ -1,0 +1,146 @@
+/** Texts and schemas that are too long, too deep or too strange: read to the end, never thrown at. */
+import { describe, expect, test } from 'vitest';
+import { outputFormat } from '../../core/interpret/interpret.js';
+import { MAX_JSON_DEPTH, memberTexts, readJson } from '../../core/interpret/json-text.js';
+import { schemaTypes } from '../../core/interpret/schema-types.js';
+import type { Json, JsonObject, ToolSpec } from '../../core/message.js';
+
+const LONG = 1_000_000;
+const properties = { p: { type: ['integer', 'number', 'object', 'null'] } };
+const tools: readonly ToolSpec[] = [{ name: 'f', inputSchema: { type: 'object', properties } }];
+const inValue = (value: string): string => `</think><function=f><parameter=p>${value}</parameter></function>`;
+const inCall = (body: string): string => `</think><tool_call>${body}</tool_call>`;
+const times = (part: string): string => part.repeat(LONG / part.length);
+
+const TEXTS: readonly (readonly [string, string])[] = [
+  ['angles', times('<')],
+  ['blanks behind an angle', `<${times(' ')}`],
+  ['angles and blanks', times('<  ')],
+  ['tags without end', `</think>${times('<tool_call>')}`],
+  ['functions without end', `</think>${times('<function=f>')}`],
+  ['parameters without end', `</think><function=f>${times('<parameter=p>')}`],
+  ['parameters without name', `</think><function=f>${times('<parameter=')}`],
+  ['blanks in a parameter tag', `</think><function=f>${times('< parameter ')}`],
+  ['closing tags only', `</think><function=f>${times('</parameter>')}`],
+  ['calls in calls', `</think>${times('<tool_call><function=f><parameter=p>')}`],
+  ['ends of the reasoning', times('</think>')],
+  ['control tokens', `</think>${times('<|im_end|>')}`],
+  ['nulls', `</think>${times('\0')}`],
+  ['half surrogate pairs', inValue(times('\uD83D'))],
+  ['names in a nameless body', `</think><function=>${times('"name":')}</function>`],
+  ['digits', inValue(times('9'))],
+  ['digits and underscores', inValue(times('1_'))],
+  ['digits of other scripts', inValue(times('٣'))],
+  ['digits and a letter', inValue(`${times('9')}x`)],
+  ['a string without end', inValue(`"${times('\\"')}`)],
+  ['brackets', inValue(times('['))],
+  ['braces', inValue(times('{"a":'))],
+  ['nested arrays', inValue(`${'['.repeat(LONG / 2)}${']'.repeat(LONG / 2)}`)],
+  ['calls as JSON without end', `</think>${times('<tool_call>{')}`],
+  [
+    'calls as JSON',
+    `</think>${times('<tool_call>{"name":"f","arguments":{"p":9007199254740993}}</tool_call>')}`,
+  ],
+  ['a deep call', inCall(`{"name":"f","arguments":${'['.repeat(LONG / 2)}${']'.repeat(LONG / 2)}}`)],
+  ['many members', inCall(`{"name":"f","arguments":{${times('"p":9007199254740993,')}"q":1}}`)],
+];
+
+describe.each(['qwen3_xml', 'hermes'])('%s reads a megabyte of', (name) => {
+  test.each(TEXTS)('%s', (_what, text) => {
+    const read = outputFormat(name).interpret(text, tools);
+    expect(JSON.parse(JSON.stringify(read.calls))).toHaveLength(read.calls.length);
+  });
+});
+
+describe('schemas', () => {
+  const nested = (depth: number, wrap: (inner: Json) => Json, core: Json): Json => {
+    let schema = core;
+    for (let level = 0; level < depth; level += 1) schema = wrap(schema);
+    return schema;
+  };
+
+  test('a hundred thousand branches deep', () => {
+    const schema = nested(100_000, (inner) => ({ anyOf: [inner] }), { type: 'integer' });
+    expect([...schemaTypes(schema, schema)]).toEqual(['integer']);
+  });
+
+  test('a chain of references, each twice, is looked at once', () => {
+    const definitions = Object.fromEntries(
+      Array.from({ length: 2_000 }, (_, at) => {
+        const next = { $ref: `#/$defs/d${at + 1}` };
+        return [`d${at}`, { anyOf: [next, next] }];
+      }),
+    );
+    const root: JsonObject = { $defs: { ...definitions, d2000: { type: 'boolean' } } };
+    expect([...schemaTypes({ $ref: '#/$defs/d0' }, root)]).toEqual(['boolean']);
+  });
+
+  test.each<readonly [string, Json, readonly string[]]>([
+    ['a circle says nothing', { $ref: '#' }, ['string']],
+    ['true allows text', true, ['string']],
+    ['null is no schema', null, ['string']],
+    ['a list is no schema', [{ type: 'integer' }], ['string']],
+    ['a type that is an object', { type: { type: 'integer' } }, ['string']],
+    ['a type list with others in it', { type: ['integer', 1, null, 'null'] }, ['integer', 'null']],
+    ['branches that are no list', { anyOf: { type: 'integer' } }, ['string']],
+    ['branches that are no schemas', { oneOf: [1, 'x', null] }, ['string']],
+    ['an empty enum', { enum: [] }, ['string']],
+    ['a constant null', { const: null }, ['null']],
+    ['a reference that is no text', { $ref: 5 }, ['string']],
+    ['a reference through a text', { $ref: '#/a/b', a: 'text' }, ['string']],
+    ['a reference to what every object has', { $ref: '#/constructor' }, ['string']],
+    ['a word of another case', { type: ' INTEGER ' }, ['integer']],
+    ['a name of what every object has for a type', { type: 'constructor' }, ['other']],
+  ])('%s', (_what, schema, expected) => {
+    expect([...schemaTypes(schema, schema)].toSorted()).toEqual([...expected].toSorted());
+  });
+
+  test.each<readonly [string, unknown]>([
+    ['no schema', undefined],
+    ['null', null],
+    ['text', 'integer'],
+    ['a list', []],
+    ['properties that are a list', { properties: [{ type: 'integer' }] }],
+    ['properties that are text', { properties: 'p' }],
+    ['a property that is text', { properties: { p: 'integer' } }],
+  ])('a tool with %s takes text', (_what, inputSchema) => {
+    const odd = [{ name: 'f', inputSchema: inputSchema as JsonObject }];
+    expect(outputFormat('qwen3_xml').interpret(inValue('5'), odd).calls[0]?.arguments).toEqual({ p: '5' });
+  });
+});
+
+describe('JSON as text', () => {
+  const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+  test('depth has a bound', () => {
+    expect(readJson(deep(MAX_JSON_DEPTH))).toBeDefined();
+    expect(readJson(deep(MAX_JSON_DEPTH + 1))).toBeUndefined();
+    expect(readJson(`"${'['.repeat(10_000)}"`)?.value).toHaveLength(10_000);
+  });
+
+  test.each([
+    ['9007199254740991', false],
+    ['-9007199254740991', false],
+    ['9007199254740992', true],
+    ['[1, -9007199254740993]', true],
+    ['{"a": {"b": 123456789012345678901234567890}}', true],
+    ['9007199254740993.5', false],
+    ['1e300', false],
+    ['12345678901234567890e-10', false],
+    ['"9007199254740993"', false],
+    ['{"9007199254740993": "\\"9007199254740993"}', false],
+  ])('%s holds an integer beyond 2^53: %s', (text, unsafe) => {
+    expect(readJson(text)?.unsafe).toBe(unsafe);
+  });
+
+  test('members are taken apart as they were written', () => {
+    const text = ' { "a\\"b" : [1, {"c": "}"}] , "d":"x,y" ,"e":{}, "d" : -1.50 } ';
+    expect(memberTexts(text)).toEqual([
+      ['a"b', '[1, {"c": "}"}]'],
+      ['d', '"x,y"'],
+      ['e', '{}'],
+      ['d', '-1.50'],
+    ]);
+    expect(memberTexts('{}')).toEqual([]);
+  });
+});
