@@ -144,6 +144,38 @@ describe('a step that failed', () => {
     await expectKept(id, 1, before);
   });
 
+  it('by its bound on the sampler: nothing moves, and each fork that it proposes trains on the same episodes', async () => {
+    const strict = file(1);
+    const mismatch = { meanAbove: 0, shareAbove: 0 };
+    const train = { ...strict.train, plan: { ...strict.train?.plan, mismatch } };
+    const id = await start('strict', { ...strict, train }, alone.slice(0, 12), 12);
+    const text = await endText(ledger, await paused(id));
+    expect(text).toMatch(/off policy: sampler and trainer differ by .* nats a token on average \(bound 0\)/);
+    const [step] = await ledger.steps(id);
+    expect(step).toMatchObject({ state: 'failed', weightDigest: null });
+    expect(step?.metrics.mismatchMean).toBeGreaterThan(0);
+    expect(step?.metrics.mismatchMean).toBeLessThan(1e-5);
+    // As it proposes first: what was sampled is what was recorded, so the difference is in the numbers.
+    expect((await steadfast(home, 'verify', 'parity', '--run', id)).code).toBe(0);
+    const [wider, weighed] = [...text.matchAll(/steadfast (replay step .*--fork .*)/g)].map(
+      ([, line]) => line!,
+    );
+    expect((await steadfast(home, ...wider!.split(' '))).code).toBe(0);
+    const other = weighed!.replace('strict-2', 'strict-3');
+    expect((await steadfast(home, ...other.split(' '))).code).toBe(0);
+    for (const [name, weights] of [
+      ['train/strict-2', undefined],
+      ['train/strict-3', 1],
+    ] as const) {
+      expect(await ledger.sandboxCounts(name)).toMatchObject({ created: 0, released: 0 });
+      const [operation] = await ledger.operations(name);
+      const { importanceMean, mismatchMean } = operation!.report!;
+      expect([operation?.state, mismatchMean]).toEqual(['done', step?.metrics.mismatchMean]);
+      if (weights === undefined) expect(importanceMean).toBeUndefined();
+      else expect(importanceMean).toBeCloseTo(weights, 5);
+    }
+  });
+
   it('with nothing missing: says so, and the fork that it proposes goes on without a new episode', async () => {
     // Two members a group, and every group must tell: some will not.
     const shape = { groups: 6, groupSize: 2, maxRefillRounds: 0, maxGroups: 6, minInformative: 6 };
