@@ -22,7 +22,9 @@ await workerMain(async (environment) => {
   await reapOpenSandboxes(ledger, environment, sandboxDrivers(environment.home));
   const suite = suiteRegistry();
   const sameSuite = suiteGuard({ ledger, suite });
+  const artifacts = createLocalArtifacts(environment.artifacts);
   const policies = new Policies({
+    artifacts,
     trainerUrl: `${environment.trainerUrl}/v1`,
     scripted: async (name, settings) => scriptedPolicy(await suite(name), settings),
   });
@@ -30,7 +32,7 @@ await workerMain(async (environment) => {
     taskQueue: QUEUES.sandbox,
     activities: createEpisodeActivities({
       ledger,
-      artifacts: createLocalArtifacts(environment.artifacts),
+      artifacts,
       suite,
       driver,
       policy: (input, signal) => policies.of(input, signal),

@@ -1,6 +1,8 @@
 /** The policy of an episode, from its campaign's model. What is slow to make is made once per process. */
-import type { ModelRef } from '../../core/campaign.js';
+import type { ArtifactStore } from '../../core/artifacts.js';
+import type { ModelRef, TokenModelRef } from '../../core/campaign.js';
 import { withDeadline } from '../../core/deadline.js';
+import { Fault } from '../../core/faults.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
 import type { ParityReport } from '../../core/parity.js';
 import type { Policy } from '../../core/policy.js';
@@ -10,49 +12,44 @@ import { createChatPolicy } from '../policy/chat-policy.js';
 import type { Endpoint } from '../policy/endpoint.js';
 import { checkParity } from '../policy/parity.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
-import { contextTokens, fetchModelFiles } from '../policy/trainer-files.js';
+import { contextTokens, fetchModelFiles, servedContext } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
-import type { PolicyReading } from './reading.js';
+import { type PolicyReading, readModelFiles } from './reading.js';
 
 const DESCRIBE_MS = 30_000;
 /** Of the models that the trainer serves. */
-const FORMAT = 'qwen3_xml';
+const TRAINER_FORMAT = 'qwen3_xml';
 
 export interface PolicySources {
   /** Base URL of the trainer's token endpoint, ending in `/v1`. */
   readonly trainerUrl: string;
   /** The scripted policy of a suite. Throws `UsageError` for a suite that has none. */
   readonly scripted: (suite: string, settings: ScriptedSettings) => Promise<Policy>;
+  /** Where the tokenizers of token endpoints other than the trainer lie. */
+  readonly artifacts?: ArtifactStore;
 }
 
+type Sampling = ModelRef & { readonly kind: 'trainer' | 'token' };
+
 export class Policies {
-  private served: Promise<ServedModel> | undefined;
+  private readonly served = new Map<string, Promise<ServedModel>>();
   private readonly scripted = new Map<string, Promise<Policy>>();
 
   constructor(private readonly sources: PolicySources) {}
 
-  /** Throws `Fault('policy')` when the endpoint does not hand out its tokenizer. */
+  /** Throws `Fault('policy')` when the endpoint does not say what is needed of it. */
   async of(
     { model, suite, weightVersion }: Pick<EpisodeInput, 'model' | 'suite' | 'weightVersion'>,
     signal: AbortSignal,
   ): Promise<Policy> {
-    if (model.kind === 'chat') {
-      const { baseUrl, model: name, apiKeyEnv, stream = 'auto', idleMs } = model;
-      const endpoint: Endpoint = { kind: 'policy', baseUrl, model: name, apiKeyEnv, stream };
-      return createChatPolicy(idleMs === undefined ? endpoint : { ...endpoint, idleMs });
-    }
+    if (model.kind === 'chat') return createChatPolicy(endpointOf(model));
     if (model.kind === 'scripted') {
       const { errorRate, turnDelayMs } = model;
       const id = JSON.stringify([suite, errorRate, turnDelayMs]);
       return kept(this.scripted, id, () => this.sources.scripted(suite, { errorRate, turnDelayMs }));
     }
-    const { trainerUrl } = this.sources;
-    const weights = { model: weightVersion ?? '', apiKeyEnv: null };
-    return createTokenPolicy({
-      endpoint: { kind: 'policy', baseUrl: trainerUrl, ...weights, stream: 'auto' },
-      ...(await this.trainerModel(signal)),
-      format: outputFormat(FORMAT),
-    });
+    const endpoint = this.endpoint(model, weightVersion ?? '');
+    return createTokenPolicy({ endpoint, ...(await this.describe(model, signal)), format: formatOf(model) });
   }
 
   /** What the outputs of the policy are read with; undefined where none are sampled as tokens. */
@@ -60,8 +57,8 @@ export class Policies {
     { model }: Pick<EpisodeInput, 'model'>,
     signal: AbortSignal,
   ): Promise<PolicyReading | undefined> {
-    if (model.kind !== 'trainer') return undefined;
-    return { format: FORMAT, files: (await this.trainerModel(signal)).renderer.files };
+    if (model.kind !== 'trainer' && model.kind !== 'token') return undefined;
+    return { format: formatOf(model).name, files: (await this.describe(model, signal)).renderer.files };
   }
 
   /**
@@ -69,28 +66,27 @@ export class Policies {
    * asks: for a model that samples no tokens, or whose configuration says so.
    */
   async parity(model: ModelRef, signal: AbortSignal): Promise<ParityReport | null> {
-    if (model.kind !== 'trainer') return null;
-    const endpoint: Endpoint = {
-      kind: 'policy',
-      baseUrl: this.sources.trainerUrl,
-      model: '',
-      apiKeyEnv: null,
-    };
-    return checkParity(endpoint, (await this.trainerModel(signal)).renderer, signal);
+    if (model.kind !== 'trainer' && model.kind !== 'token') return null;
+    if (model.kind === 'token' && model.parity === 'skipped') return null;
+    return checkParity(this.endpoint(model, ''), (await this.describe(model, signal)).renderer, signal);
+  }
+
+  private endpoint(model: Sampling, weightVersion: string): Endpoint {
+    if (model.kind === 'token') return endpointOf(model);
+    const { trainerUrl } = this.sources;
+    return { kind: 'policy', baseUrl: trainerUrl, model: weightVersion, apiKeyEnv: null, stream: 'auto' };
   }
 
   /** Tokenizer and context belong to the model family: a trainer that is started again has the same. */
-  private async trainerModel(signal: AbortSignal): Promise<ServedModel> {
-    if (!this.served) {
-      const asking = describe(this.sources.trainerUrl);
-      this.served = asking;
-      // What fails is asked for again by the next episode.
-      asking.catch(() => {
-        if (this.served === asking) this.served = undefined;
-      });
-    }
-    const { served } = this;
-    return withDeadline(signal, { ms: DESCRIBE_MS, what: "the trainer's tokenizer" }, () => served);
+  private async describe(model: Sampling, signal: AbortSignal): Promise<ServedModel> {
+    const id = model.kind === 'trainer' ? 'trainer' : JSON.stringify(model);
+    // What fails is asked for again by the next episode.
+    const served = kept(this.served, id, () =>
+      model.kind === 'trainer'
+        ? describeTrainer(this.sources.trainerUrl)
+        : describeToken(model, this.sources.artifacts),
+    );
+    return withDeadline(signal, { ms: DESCRIBE_MS, what: "the model's tokenizer" }, () => served);
   }
 }
 
@@ -99,10 +95,32 @@ interface ServedModel {
   readonly contextTokens: number;
 }
 
+function formatOf(model: Sampling) {
+  return outputFormat(model.kind === 'trainer' ? TRAINER_FORMAT : model.format);
+}
+
+function endpointOf(model: ModelRef & { readonly kind: 'chat' | 'token' }): Endpoint {
+  const { baseUrl, model: name, apiKeyEnv, stream = 'auto', idleMs } = model;
+  const endpoint: Endpoint = { kind: 'policy', baseUrl, model: name, apiKeyEnv, stream };
+  return idleMs === undefined ? endpoint : { ...endpoint, idleMs };
+}
+
 /** Many episodes wait for one answer, so none of their signals ends it. */
-async function describe(url: string): Promise<ServedModel> {
+async function describeTrainer(url: string): Promise<ServedModel> {
   const signal = AbortSignal.timeout(DESCRIBE_MS);
   const [files, context] = await Promise.all([fetchModelFiles(url, signal), contextTokens(url, signal)]);
+  return { renderer: new Renderer(files), contextTokens: context };
+}
+
+async function describeToken(
+  model: TokenModelRef,
+  artifacts: ArtifactStore | undefined,
+): Promise<ServedModel> {
+  if (!artifacts) throw new Fault('policy', 'no artifacts to read a tokenizer from', { retry: false });
+  const [files, context] = await Promise.all([
+    readModelFiles(artifacts, model.tokenizer),
+    servedContext(endpointOf(model), AbortSignal.timeout(DESCRIBE_MS)),
+  ]);
   return { renderer: new Renderer(files), contextTokens: context };
 }
 

@@ -2,6 +2,7 @@
 import { asFault, Fault } from '../../core/faults.js';
 import type { JsonObject } from '../../core/message.js';
 import type { ModelFiles } from '../../core/render/renderer.js';
+import type { Endpoint } from './endpoint.js';
 import { excerpt } from './unreadable.js';
 
 /** `baseUrl` ends in `/v1`; these calls live beside it. */
@@ -26,6 +27,25 @@ export async function contextTokens(baseUrl: string, signal: AbortSignal): Promi
     signal,
   );
   if (typeof found !== 'number') throw unreadable(beside(baseUrl, '/tokenize'), 'max_model_len', found);
+  return found;
+}
+
+/**
+ * The same of a server that is not the trainer: `max_model_len` of the model in `GET /v1/models`, as vLLM has it, or
+ * `meta.n_ctx_train`, as llama.cpp has it. Throws `Fault('policy')`.
+ */
+export async function servedContext(
+  { baseUrl, model, apiKeyEnv }: Pick<Endpoint, 'baseUrl' | 'model' | 'apiKeyEnv'>,
+  signal: AbortSignal,
+): Promise<number> {
+  const url = `${baseUrl.replace(/\/$/, '')}/models`;
+  const key = apiKeyEnv === null ? undefined : process.env[apiKeyEnv];
+  const { data } = await json(url, { signal, headers: key ? { authorization: `Bearer ${key}` } : {} });
+  const entry = Array.isArray(data) ? data.find((each) => isObject(each) && each.id === model) : undefined;
+  if (!isObject(entry)) throw unreadable(url, `an entry of model ${model}`, data);
+  const { max_model_len: length, meta } = entry;
+  const found = length ?? (isObject(meta) ? meta.n_ctx_train : undefined);
+  if (typeof found !== 'number') throw unreadable(url, `max_model_len of model ${model}`, entry);
   return found;
 }
 

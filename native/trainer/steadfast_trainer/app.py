@@ -68,7 +68,8 @@ class App:
         return {"status": "ok"}
 
     async def _models(self, call: Call) -> object:
-        data = [{"id": name, "object": "model", "owned_by": "steadfast"} for name in self._sampler.names()]
+        model = {"object": "model", "owned_by": "steadfast", "max_model_len": self._base.config.context}
+        data = [{"id": name} | model for name in self._sampler.names()]
         return {"object": "list", "data": data}
 
     async def _tokenizer(self, call: Call) -> object:
