@@ -51,7 +51,7 @@ export async function playSmallRun(id: string, tasks: number): Promise<SmallRun>
           ...{ ledger: db.ledger, artifacts, suite: async () => suite, driver: createInlineDriver },
           policy: (input, signal) => policies.of(input, signal),
           reading: (input, signal) => policies.reading(input, signal),
-          ...{ user: chat('user', services.userUrl), judge: chat('judge', services.judgeUrl) },
+          people: () => ({ user: chat('user', services.userUrl), judge: chat('judge', services.judgeUrl) }),
           ...{ host: 'h', worker: 'w' },
         },
         {
