@@ -5,13 +5,14 @@ import { type StackContext, withStack } from './context.js';
 import { onInterrupt } from './interrupts.js';
 import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
+import { type InFlight, inFlight, inFlightText } from './run/in-flight.js';
 import { type Lanes, lanesOf } from './run/lanes.js';
 import { causeOf, pipelineLine, stageOf } from './run/pipeline-line.js';
 import { progressLine } from './run/progress.js';
 import { restoreText, troubledRestores } from './run/restores.js';
 import { type CampaignSnapshot, snapshot } from './run/snapshot.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
-import { troublesOf, troubleText, withoutWorkflow } from './run/troubles.js';
+import { pendingOf, troublesAmong, troubleText, withoutWorkflow } from './run/troubles.js';
 import { watch } from './run/watch.js';
 
 interface StatusOptions {
@@ -43,7 +44,7 @@ async function everything(context: StackContext, options: StatusOptions): Promis
   const seen = (await Promise.all(first.map(({ id }) => snapshot(ledger, id)))).filter(
     (one) => one !== undefined,
   );
-  const troubles = await troublesNow(context, seen);
+  const { troubles } = await askTemporal(context, seen);
   const lanes = await lanesOf(
     context,
     seen.flatMap((one) => one.campaigns),
@@ -60,15 +61,17 @@ async function one(context: StackContext, name: string, options: StatusOptions):
   const { id } = await resolveCampaign(ledger, name);
   if (options.watch) return follow(context, id, options);
   const seen = (await snapshot(ledger, id))!;
-  const troubles = await troublesNow(context, [seen]);
+  const { troubles, playing } = await askTemporal(context, [seen]);
   const restores = await troubledRestores(ledger, idsOf(seen));
   const lanes = await lanesOf(context, seen.campaigns);
   if (options.json) {
     const campaigns = seen.campaigns.map((campaign) => withLanes(campaign, lanes));
-    printJson({ ...documentsOf(seen, lanes)[0], campaigns, troubles, restores });
+    printJson({ ...documentsOf(seen, lanes)[0], campaigns, inFlight: playing, troubles, restores });
   } else {
     const warnings = [...troubles.map(warning), ...restores.map((row) => pc.yellow(`! ${restoreText(row)}`))];
-    print([...linesOf(seen, lanes), ...warnings, `Temporal: ${workflowUrl(context, id)}`].join('\n'));
+    const episodes = playing && inFlightText(playing);
+    const lines = [...linesOf(seen, lanes), ...(episodes ? [episodes] : []), ...warnings];
+    print([...lines, `Temporal: ${workflowUrl(context, id)}`].join('\n'));
   }
 }
 
@@ -111,23 +114,31 @@ function withLanes(campaign: CampaignSnapshot, lanes: Lanes): object {
   return { ...campaign, lanes: lanes.get(campaign.id) ?? null };
 }
 
+/** What Temporal knows of campaigns that run. `playing`: null when nothing runs, or Temporal does not answer. */
+interface Now {
+  readonly troubles: readonly string[];
+  readonly playing: InFlight | null;
+}
+
 /** The ledger answers whatever else is down, so a Temporal that does not is one line, not the end. */
-async function troublesNow(context: StackContext, seen: readonly Seen[]): Promise<readonly string[]> {
+async function askTemporal(context: StackContext, seen: readonly Seen[]): Promise<Now> {
   const running = seen.filter(({ row }) => row.state === 'running');
-  if (running.length === 0) return [];
+  if (running.length === 0) return { troubles: [], playing: null };
   try {
     const client = await context.temporal();
     const gone = await withoutWorkflow(
       client,
       running.map(({ row }) => row.id),
     );
-    const waiting = await troublesOf(client, running.flatMap(idsOf));
-    return [
+    const pending = await pendingOf(client, running.flatMap(idsOf));
+    const troubles = [
       ...gone.map((id) => `no workflow runs ${id}: start it again to go on`),
-      ...waiting.map(troubleText),
+      ...troublesAmong(pending).map(troubleText),
     ];
+    return { troubles, playing: inFlight(pending) };
   } catch (error) {
-    return [`Temporal does not answer: ${error instanceof Error ? error.message : String(error)}`];
+    const reason = error instanceof Error ? error.message : String(error);
+    return { troubles: [`Temporal does not answer: ${reason}`], playing: null };
   }
 }
 

@@ -2,7 +2,7 @@
  * What is being tried again right now, and why. An activity that meets a full disk or a lost service is retried by
  * Temporal and writes nothing to the ledger meanwhile: only Temporal can say what a run that stands still waits for.
  */
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 
 /** Activities of one type that wait for the same reason. */
 export interface Trouble {
@@ -21,27 +21,41 @@ const HICCUPS = 1;
 /** Workflows looked at: a pipeline has at most a handful open, an evaluation four shards. */
 const MOST_WORKFLOWS = 12;
 
+/** An activity that has started or waits to be tried again, as Temporal tells it. */
+export type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
 /** Of the workflows of these campaigns, children included. Throws when Temporal does not answer. */
-export async function troublesOf(client: Client, campaigns: readonly string[]): Promise<readonly Trouble[]> {
-  const found = new Map<string, Trouble>();
+export async function pendingOf(client: Client, campaigns: readonly string[]): Promise<readonly Pending[]> {
+  const pending: Pending[] = [];
   for (const workflowId of await openWorkflows(client, campaigns)) {
     const { raw } = await client.workflow.getHandle(workflowId).describe();
-    for (const { activityType, attempt, lastFailure } of raw.pendingActivities ?? []) {
-      const activity = activityType?.name ?? 'activity';
-      const tries = attempt ?? 1;
-      if (!lastFailure?.message || tries <= HICCUPS) continue;
-      // Messages name single files and keys; what failed of a kind is one line.
-      const reason = lastFailure.applicationFailureInfo?.type ?? lastFailure.message;
-      const key = `${activity}: ${reason}`;
-      const before = found.get(key);
-      found.set(key, {
-        activity,
-        reason,
-        count: (before?.count ?? 0) + 1,
-        attempt: Math.max(before?.attempt ?? 0, tries),
-        message: before?.message ?? lastFailure.message.split('\n')[0]!,
-      });
-    }
+    pending.push(...(raw.pendingActivities ?? []));
+  }
+  return pending;
+}
+
+/** Throws when Temporal does not answer. */
+export async function troublesOf(client: Client, campaigns: readonly string[]): Promise<readonly Trouble[]> {
+  return troublesAmong(await pendingOf(client, campaigns));
+}
+
+export function troublesAmong(pending: readonly Pending[]): readonly Trouble[] {
+  const found = new Map<string, Trouble>();
+  for (const { activityType, attempt, lastFailure } of pending) {
+    const activity = activityType?.name ?? 'activity';
+    const tries = attempt ?? 1;
+    if (!lastFailure?.message || tries <= HICCUPS) continue;
+    // Messages name single files and keys; what failed of a kind is one line.
+    const reason = lastFailure.applicationFailureInfo?.type ?? lastFailure.message;
+    const key = `${activity}: ${reason}`;
+    const before = found.get(key);
+    found.set(key, {
+      activity,
+      reason,
+      count: (before?.count ?? 0) + 1,
+      attempt: Math.max(before?.attempt ?? 0, tries),
+      message: before?.message ?? lastFailure.message.split('\n')[0]!,
+    });
   }
   return [...found.values()];
 }

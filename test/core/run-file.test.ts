@@ -43,6 +43,17 @@ describe('run file', () => {
     for (const word of ['seed', 'lanes', 'nope']) expect(message).toContain(word);
   });
 
+  it('takes how a model streams, and names what is no such way', () => {
+    const model = { kind: 'chat', baseUrl: 'https://h/v1', model: 'm', apiKeyEnv: null };
+    for (const stream of [true, false, 'auto']) {
+      const file = { model: { ...model, stream, idleMs: 5_000 } };
+      expect(parseRunFile(file, 'run.yaml')).toEqual(file);
+    }
+    expect(problem({ model: { ...model, stream: 'yes' } })).toContain('model.stream: expected true or false');
+    expect(problem({ model: { ...model, idleMs: 0 } })).toContain('model.idleMs: expected at least 1');
+    expect(problem({ model: { ...model, streem: true } })).toContain('did you mean stream');
+  });
+
   it('refuses a secret where the name of a variable belongs', () => {
     const model = { kind: 'chat', baseUrl: 'https://h/v1', model: 'm', apiKeyEnv: 'sk-abc123' };
     expect(problem({ model })).not.toBe('');

@@ -1,0 +1,39 @@
+/** Episodes that are being played right now, from the heartbeats of their activities. */
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { Pending } from './troubles.js';
+
+export interface InFlight {
+  /** Episodes on a worker, those that have not told anything yet among them. */
+  readonly episodes: number;
+  /** The furthest of them: its turn, and the tokens of that turn as they stream. */
+  readonly turn: number;
+  readonly tokens: number;
+}
+
+export function inFlight(pending: readonly Pending[]): InFlight {
+  let found: InFlight = { episodes: 0, turn: 0, tokens: 0 };
+  for (const { activityType, heartbeatDetails, lastStartedTime } of pending) {
+    if (activityType?.name !== 'runEpisode' || !lastStartedTime) continue;
+    const { turn, tokens } = progressOf(heartbeatDetails?.payloads?.[0]);
+    const further = turn > found.turn || (turn === found.turn && tokens > found.tokens);
+    found = { ...found, episodes: found.episodes + 1, ...(further ? { turn, tokens } : {}) };
+  }
+  return found;
+}
+
+/** Undefined when nothing is in flight. */
+export function inFlightText({ episodes, turn, tokens }: InFlight): string | undefined {
+  if (episodes === 0) return undefined;
+  const streamed = tokens === 0 ? '' : `, ${tokens} tokens into it`;
+  const furthest = turn === 0 ? '' : `, the furthest in turn ${turn}${streamed}`;
+  return `${episodes} ${episodes === 1 ? 'episode' : 'episodes'} in flight${furthest}`;
+}
+
+type Payload = NonNullable<NonNullable<Pending['heartbeatDetails']>['payloads']>[number];
+
+/** Heartbeats are of the worker's version, which may be another than ours. */
+function progressOf(payload: Payload | undefined): { readonly turn: number; readonly tokens: number } {
+  const said: unknown = payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+  const { turn, tokens } = (typeof said === 'object' && said !== null ? said : {}) as Record<string, unknown>;
+  return { turn: typeof turn === 'number' ? turn : 0, tokens: typeof tokens === 'number' ? tokens : 0 };
+}
