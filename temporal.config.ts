@@ -18,6 +18,12 @@ export const PAYLOAD_BUDGET = { runEpisode: 512, other: 4096 } as const;
 export const SAMPLING = { temperature: 1.0, topK: 20, topP: 0.95 } as const;
 
 /**
+ * The simulated user and the judge where a run file does not say otherwise. `rules`: the built-in ones.
+ * Too few tokens: answers are cut off, which is a fault, never a message.
+ */
+export const PERSON = { model: 'rules', temperature: 0, maxTokens: 1_024 } as const;
+
+/**
  * Limits of one episode. The agent's own limits end it as `failed` after grading; a wall clock ends it as a
  * system error, which is tried again and never scored.
  */

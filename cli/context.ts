@@ -8,6 +8,7 @@ import type { ArtifactStore } from '../core/artifacts.js';
 import { UsageError } from '../core/faults.js';
 import type { Ledger } from '../core/ledger.js';
 import type { LedgerReads } from '../core/ledger-reads.js';
+import type { Rates } from '../core/limits/rates.js';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { readStack, type StackInfo } from '../infra/stack/info.js';
 import { NAMESPACE } from '../temporal.config.js';
@@ -16,6 +17,8 @@ export interface StackContext {
   readonly info: StackInfo;
   ledger(): Promise<Ledger & LedgerReads>;
   artifacts(): Promise<ArtifactStore>;
+  /** Limits of providers. */
+  rates(): Promise<Rates>;
   temporal(): Promise<Client>;
   /** Ends every connection that was opened. Idempotent. */
   close(): Promise<void>;
@@ -31,14 +34,21 @@ export function openStack(info: StackInfo = requireStackInfo()): StackContext {
       return opened;
     };
   };
+  const pool = once(async () => {
+    const { createPool } = await import('../activities/ledger/pool.js');
+    const opened = createPool(info.databaseUrl, { applicationName: 'steadfast', max: 3 });
+    closing.push(() => opened.end());
+    return opened;
+  });
   return {
     info,
     ledger: once(async () => {
-      const { createPool } = await import('../activities/ledger/pool.js');
       const { createPgLedger } = await import('../activities/ledger/postgres.js');
-      const pool = createPool(info.databaseUrl, { applicationName: 'steadfast', max: 3 });
-      closing.push(() => pool.end());
-      return createPgLedger(pool, { waitMs: 5_000 });
+      return createPgLedger(await pool(), { waitMs: 5_000 });
+    }),
+    rates: once(async () => {
+      const { createPgRates } = await import('../activities/ledger/rates.js');
+      return createPgRates(await pool());
     }),
     artifacts: once(async () => {
       const { createLocalArtifacts } = await import('../activities/artifacts/local.js');

@@ -24,6 +24,7 @@ import { endText } from './run/ending.js';
 import { readRunFile } from './run/files.js';
 import { launch } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
+import { declareProviders } from './run/providers.js';
 import { DEFAULT_SUITE, pipelineConfig } from './run/resolve.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
 import { watch } from './run/watch.js';
@@ -110,7 +111,7 @@ async function demo(options: DemoOptions, command: Command): Promise<void> {
   let outcome: Outcome | undefined;
   let others: readonly string[];
   try {
-    outcome = await run(options, config, file.lanes, signal);
+    outcome = await run(options, config, file, signal);
     if (outcome && options.keepUp) hold(homeFolder(), 'up');
   } finally {
     others = await leaveStack();
@@ -143,7 +144,7 @@ interface Outcome {
 async function run(
   { name, json = false }: DemoOptions,
   config: CampaignConfig,
-  lanes: number,
+  { lanes, providers = {} }: RunFile & { lanes: number },
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   say(pc.bold('Starting the local stack'));
@@ -151,6 +152,7 @@ async function run(
   if (!info || signal.aborted) return undefined;
   const context = openStack(info);
   try {
+    await declareProviders(await context.rates(), campaignId('pipeline', name), config, providers);
     const { id, how, row } = await launch(context, name, config, lanes);
     say(pc.bold(SAID[how](id)));
     // A step that had failed waits for a person: typing the command again is that person's word.

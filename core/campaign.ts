@@ -4,6 +4,7 @@
  */
 
 import type { Digest } from './artifacts.js';
+import type { People } from './people.js';
 import type { Sampling } from './policy.js';
 import type { PriceTable } from './prices.js';
 import type { ScriptedSettings } from './scripted.js';
@@ -26,6 +27,8 @@ export type ModelRef =
       readonly stream?: boolean | 'auto' | undefined;
       /** Longest silence in the middle of a stream, ms. */
       readonly idleMs?: number | undefined;
+      /** Whose limits its requests count against; absent: the provider that is named after its host. */
+      readonly provider?: string | undefined;
     }
   | TokenModelRef
   | ({ readonly kind: 'scripted' } & ScriptedSettings);
@@ -45,6 +48,7 @@ export interface TokenModelRef {
   readonly parity?: 'required' | 'skipped' | undefined;
   readonly stream?: boolean | 'auto' | undefined;
   readonly idleMs?: number | undefined;
+  readonly provider?: string | undefined;
 }
 
 export interface EpisodeLimits {
@@ -67,6 +71,8 @@ interface EpisodesConfig {
   readonly sampling: Sampling;
   readonly limits: EpisodeLimits;
   readonly maxTries: number;
+  /** Absent in campaigns from before it was part of them: those of the workers' environment. */
+  readonly people?: People;
   /** Why its results are not comparable with published ones, as its suite said when it began; absent: they are. */
   readonly notComparable?: readonly string[];
 }
@@ -127,11 +133,12 @@ export interface PipelineConfig {
   readonly benchmark: { readonly tasks: readonly string[]; readonly repeat: number };
   readonly train: Omit<
     TrainConfig,
-    'kind' | 'suite' | 'suiteDigest' | 'tasks' | 'seed' | 'sampling' | 'limits' | 'maxTries'
+    'kind' | 'suite' | 'suiteDigest' | 'tasks' | 'seed' | 'sampling' | 'limits' | 'maxTries' | 'people'
   >;
   readonly sampling: Sampling;
   readonly limits: EpisodeLimits;
   readonly maxTries: number;
+  readonly people?: People;
   readonly notComparable?: readonly string[];
   /** For the report's costs; null: tokens only. */
   readonly prices: PriceTable | null;

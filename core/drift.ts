@@ -25,6 +25,12 @@ export function suiteDrift(name: string, recorded: Digest, found: Digest): reado
   return recorded === found ? [] : [{ what: `suite ${name}`, recorded, found }];
 }
 
+/** `found`: digest of what user and judge are told today; a campaign from before it was part of it has none. */
+export function promptsDrift(recorded: Digest | undefined, found: Digest): readonly Drift[] {
+  const what = 'prompts of user and judge';
+  return recorded === undefined || recorded === found ? [] : [{ what, recorded, found }];
+}
+
 /** Those that nobody has accepted yet. */
 export function notAccepted(drift: readonly Drift[], result: unknown): readonly Drift[] {
   const accepted = acceptedDrift(result);

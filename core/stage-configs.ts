@@ -67,7 +67,7 @@ export function stageConfig(
   { pool, heldOut, lastStep }: StageFacts,
 ): AttemptsConfig | TrainConfig {
   const { suite, suiteDigest, seed, sampling, limits, maxTries } = config;
-  const common = { suite, suiteDigest, seed, sampling, limits, maxTries, ...reservations(config) };
+  const common = { suite, suiteDigest, seed, sampling, limits, maxTries, ...carried(config) };
   const attempts = (
     kind: 'probe' | 'eval',
     part: PipelineConfig['probe'],
@@ -102,9 +102,12 @@ export function stageConfig(
   }
 }
 
-/** Absent where there are none, so that the identity of other campaigns does not hang on it. */
-function reservations({ notComparable }: Pick<AttemptsConfig, 'notComparable'>) {
-  return notComparable === undefined ? {} : { notComparable };
+/** What is handed on as it is; absent where there is none, so that the identity of other campaigns does not hang on it. */
+function carried({ people, notComparable }: Pick<AttemptsConfig, 'people' | 'notComparable'>) {
+  return {
+    ...(people === undefined ? {} : { people }),
+    ...(notComparable === undefined ? {} : { notComparable }),
+  };
 }
 
 /** Name and configuration of a run's held-out evaluation after a step. */
@@ -124,7 +127,7 @@ export function validationConfig(
       sampling,
       limits,
       maxTries,
-      ...reservations(config),
+      ...carried(config),
       tasks: validation.tasks,
       repeat: validation.repeat,
       model: { kind: 'trainer', checkpoint: { run, step } },

@@ -3,10 +3,12 @@ import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { Configurations } from '../activities/campaign/deps.js';
 import { suiteGuard } from '../activities/campaign/suite-guard.js';
 import { createEpisodeActivities } from '../activities/episode/activities.js';
+import { createPeople } from '../activities/episode/people.js';
 import { Policies } from '../activities/episode/policies.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
-import { createChatModel } from '../activities/policy/chat-model.js';
+import { createPgRates } from '../activities/ledger/rates.js';
+import { ProviderGates } from '../activities/policy/rate-gate.js';
 import { QUEUES, SANDBOX_WORKER_SLOTS } from '../temporal.config.js';
 import { reapOpenSandboxes, sandboxDrivers } from './drivers.js';
 import { workerMain } from './main.js';
@@ -23,9 +25,13 @@ await workerMain(async (environment) => {
   const suite = suiteRegistry();
   const sameSuite = suiteGuard({ ledger, suite });
   const artifacts = createLocalArtifacts(environment.artifacts);
+  const gates = new ProviderGates(createPgRates(pool));
+  const gate = (provider: string) => gates.of(provider);
+  const people = createPeople({ places: environment, gate });
   const policies = new Policies({
     artifacts,
     trainerUrl: `${environment.trainerUrl}/v1`,
+    gate,
     scripted: async (name, settings) => scriptedPolicy(await suite(name), settings),
   });
   await runWorker(environment, {
@@ -37,13 +43,15 @@ await workerMain(async (environment) => {
       driver,
       policy: (input, signal) => policies.of(input, signal),
       reading: (input, signal) => policies.reading(input, signal),
-      user: createChatModel({ kind: 'user', ...environment.user }),
-      judge: createChatModel({ kind: 'judge', ...environment.judge }),
+      people,
       host: environment.host,
       worker: environment.identity,
       config: async (campaign) => {
         await sameSuite(campaign);
-        return configs.of(campaign);
+        const config = await configs.of(campaign);
+        // A model that is not the campaign's is bad usage, said before an episode begins.
+        people(config);
+        return config;
       },
       parity: (model, signal) => policies.parity(model, signal),
     }),

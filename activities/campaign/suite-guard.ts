@@ -1,13 +1,17 @@
-/** The suite of a campaign is the one it was started with: asked when it opens, and by every process that plays for it. */
-import { notAccepted, suiteDrift } from '../../core/drift.js';
+/** Suite and prompts of a campaign are those it was started with: asked when it opens, and by every process that plays for it. */
+import type { CampaignConfig } from '../../core/campaign.js';
+import { notAccepted, promptsDrift, suiteDrift } from '../../core/drift.js';
 import { UsageError } from '../../core/faults.js';
+import type { CampaignRow } from '../../core/ledger.js';
+import { promptsDigest } from '../../core/prompts.js';
 import { type CampaignDeps, campaignRow } from './deps.js';
 
 type Deps = Pick<CampaignDeps, 'ledger' | 'suite'>;
 
-/** A suite that changed under a campaign would mix two benchmarks in one score. */
+/** A suite or a user that changed under a campaign would mix two benchmarks in one score. */
 export async function refuseChangedSuite(deps: Deps, id: string): Promise<void> {
   const row = await campaignRow(deps.ledger, id);
+  refuseChangedPrompts(row);
   const suite = await deps.suite(row.suite);
   if (notAccepted(suiteDrift(row.suite, row.suiteDigest, suite.digest), row.result).length === 0) return;
   throw new UsageError(
@@ -15,6 +19,19 @@ export async function refuseChangedSuite(deps: Deps, id: string): Promise<void> 
     `digest ${row.suiteDigest}, as when the campaign was started`,
     suite.digest,
     'Go back to that version of the suite, or start a campaign under another name.',
+  );
+}
+
+/** Other words are another user, and another judge. */
+function refuseChangedPrompts({ id, config, result }: CampaignRow): void {
+  const recorded = (config as CampaignConfig).people?.prompts;
+  const [changed] = notAccepted(promptsDrift(recorded, promptsDigest()), result);
+  if (!changed) return;
+  throw new UsageError(
+    `prompts of user and judge of ${id} (people.prompts)`,
+    `digest ${changed.recorded}, as when the campaign was started`,
+    changed.found,
+    'Go back to that version of Steadfast, or start a campaign under another name.',
   );
 }
 

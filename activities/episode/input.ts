@@ -3,6 +3,7 @@ import type { CampaignConfig, EpisodeLimits, ModelRef } from '../../core/campaig
 import { Fault } from '../../core/faults.js';
 import { attemptKey, stepId } from '../../core/keys.js';
 import type { EpisodeRef } from '../../core/orchestration.js';
+import type { People } from '../../core/people.js';
 import type { Sampling } from '../../core/policy.js';
 import { seedOf } from '../../core/seed.js';
 
@@ -19,6 +20,8 @@ export interface EpisodeInput {
   readonly weightVersion: string | null;
   readonly sampling: Sampling;
   readonly limits: EpisodeLimits;
+  /** Absent in campaigns from before it was part of them: those of the worker's environment. */
+  readonly people?: People | undefined;
 }
 
 /** What a campaign samples from; a training run, and what a pipeline starts, from the trainer. */
@@ -51,5 +54,6 @@ export function episodeInput(ref: EpisodeRef, config: CampaignConfig): EpisodeIn
     weightVersion,
     sampling: config.sampling,
     limits: config.limits,
+    people: config.people,
   };
 }

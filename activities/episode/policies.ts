@@ -9,8 +9,9 @@ import type { Policy } from '../../core/policy.js';
 import { Renderer } from '../../core/render/renderer.js';
 import type { ScriptedSettings } from '../../core/scripted.js';
 import { createChatPolicy } from '../policy/chat-policy.js';
-import type { Endpoint } from '../policy/endpoint.js';
+import { type Endpoint, providerOf } from '../policy/endpoint.js';
 import { checkParity } from '../policy/parity.js';
+import type { Gate } from '../policy/rate-gate.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
 import { contextTokens, fetchModelFiles, servedContext } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
@@ -25,11 +26,14 @@ export interface PolicySources {
   readonly trainerUrl: string;
   /** The scripted policy of a suite. Throws `UsageError` for a suite that has none. */
   readonly scripted: (suite: string, settings: ScriptedSettings) => Promise<Policy>;
+  /** Where requests to a provider wait for its limits; absent: nowhere. */
+  readonly gate?: (provider: string) => Gate;
   /** Where the tokenizers of token endpoints other than the trainer lie. */
   readonly artifacts?: ArtifactStore;
 }
 
 type Sampling = ModelRef & { readonly kind: 'trainer' | 'token' };
+type Outside = ModelRef & { readonly kind: 'chat' | 'token' };
 
 export class Policies {
   private readonly served = new Map<string, Promise<ServedModel>>();
@@ -42,7 +46,7 @@ export class Policies {
     { model, suite, weightVersion }: Pick<EpisodeInput, 'model' | 'suite' | 'weightVersion'>,
     signal: AbortSignal,
   ): Promise<Policy> {
-    if (model.kind === 'chat') return createChatPolicy(endpointOf(model));
+    if (model.kind === 'chat') return createChatPolicy(this.gated(model));
     if (model.kind === 'scripted') {
       const { errorRate, turnDelayMs } = model;
       const id = JSON.stringify([suite, errorRate, turnDelayMs]);
@@ -71,8 +75,15 @@ export class Policies {
     return checkParity(this.endpoint(model, ''), (await this.describe(model, signal)).renderer, signal);
   }
 
+  /** Our own trainer has no limits; every other endpoint may. */
+  private gated(model: Outside): Endpoint {
+    const { gate } = this.sources;
+    const endpoint = endpointOf(model);
+    return gate ? { ...endpoint, gate: gate(model.provider ?? providerOf(model.baseUrl)) } : endpoint;
+  }
+
   private endpoint(model: Sampling, weightVersion: string): Endpoint {
-    if (model.kind === 'token') return endpointOf(model);
+    if (model.kind === 'token') return this.gated(model);
     const { trainerUrl } = this.sources;
     return { kind: 'policy', baseUrl: trainerUrl, model: weightVersion, apiKeyEnv: null, stream: 'auto' };
   }
@@ -99,7 +110,7 @@ function formatOf(model: Sampling) {
   return outputFormat(model.kind === 'trainer' ? TRAINER_FORMAT : model.format);
 }
 
-function endpointOf(model: ModelRef & { readonly kind: 'chat' | 'token' }): Endpoint {
+function endpointOf(model: Outside): Endpoint {
   const { baseUrl, model: name, apiKeyEnv, stream = 'auto', idleMs } = model;
   const endpoint: Endpoint = { kind: 'policy', baseUrl, model: name, apiKeyEnv, stream };
   return idleMs === undefined ? endpoint : { ...endpoint, idleMs };

@@ -14,9 +14,9 @@ import type { Policy } from '../../core/policy.js';
 import type { Isolation, SandboxDriver } from '../../core/sandbox.js';
 import type { Suite, Task } from '../../core/suite.js';
 import { CAPACITY_WAIT_MS } from '../../temporal.config.js';
-import type { ChatModel } from '../policy/chat-model.js';
 import type { EpisodeInput } from './input.js';
 import { createJudge } from './judge.js';
+import type { EpisodePeople } from './people.js';
 import { type EpisodeParts, type PlayedEpisode, playEpisode } from './play.js';
 import type { PolicyReading } from './reading.js';
 import { EpisodeRecord } from './record.js';
@@ -37,8 +37,8 @@ export interface EpisodeRunner {
   readonly policy: (input: EpisodeInput, signal: AbortSignal) => Promise<Policy>;
   /** What the policy's outputs are read with; undefined for policies that sample no tokens. */
   readonly reading?: (input: EpisodeInput, signal: AbortSignal) => Promise<PolicyReading | undefined>;
-  readonly user: ChatModel;
-  readonly judge: ChatModel;
+  /** Throws `UsageError` when this worker cannot have the models that the campaign was started with. */
+  readonly people: (input: Pick<EpisodeInput, 'people'>) => EpisodePeople;
   readonly host: string;
   readonly worker: string;
 }
@@ -111,13 +111,14 @@ function parts(
   made: { task: Task; driver: SandboxDriver; policy: Policy; sandbox: SandboxNotes },
 ): EpisodeParts {
   const { task, driver, policy, sandbox } = made;
+  const people = runner.people(input);
   return {
     task,
     driver,
     policy,
     sandboxName: sandbox.name,
-    user: createUser(runner.user),
-    judge: (meter) => createJudge(runner.judge, meter),
+    user: createUser(people.user),
+    judge: (meter) => createJudge(people.judge, meter),
     sampling: input.sampling,
     limits: input.limits,
     seed: input.seed,

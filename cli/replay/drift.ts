@@ -1,15 +1,21 @@
 /** What is not as it was when a run was made: refused with every difference, or accepted and written down. */
 import { createTrainerClient } from '../../activities/trainer/client.js';
-import type { TrainConfig } from '../../core/campaign.js';
-import { acceptedDrift, type Drift, notAccepted, suiteDrift } from '../../core/drift.js';
+import type { CampaignConfig, TrainConfig } from '../../core/campaign.js';
+import { acceptedDrift, type Drift, notAccepted, promptsDrift, suiteDrift } from '../../core/drift.js';
 import { Fault, UsageError } from '../../core/faults.js';
 import type { CampaignRow, Ledger } from '../../core/ledger.js';
+import { promptsDigest } from '../../core/prompts.js';
 import type { Trainer } from '../../core/trainer.js';
 import { withSuite } from '../run/suite.js';
 
 /** The suite as this program has it, against the one that the campaign was started with. */
 export async function driftOfSuite(row: CampaignRow): Promise<readonly Drift[]> {
   return withSuite(row.suite, async ({ digest }) => suiteDrift(row.suite, row.suiteDigest, digest));
+}
+
+/** What user and judge are told, which only new episodes feel. */
+export function driftOfPrompts({ config }: CampaignRow): readonly Drift[] {
+  return promptsDrift((config as CampaignConfig).people?.prompts, promptsDigest());
 }
 
 /** Build, numerics and base weights of a trainer, against what the run's newest checkpoint and first update recorded. */

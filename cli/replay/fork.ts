@@ -12,7 +12,7 @@ import type { CampaignRow, StepRow } from '../../core/ledger.js';
 import { stepsInAll } from '../../core/stage-configs.js';
 import type { StackContext } from '../context.js';
 import { say } from '../output.js';
-import { driftOfSuite, driftOfTrainer, settleDrift } from './drift.js';
+import { driftOfPrompts, driftOfSuite, driftOfTrainer, settleDrift } from './drift.js';
 import type { ReplayOptions } from './finished.js';
 import { withSettings } from './settings.js';
 import { withReplayTrainer } from './trainer.js';
@@ -34,7 +34,9 @@ export async function prepareFork(
 ): Promise<TrainConfig> {
   const ledger = await context.ledger();
   const suite = await driftOfSuite(row);
-  const config = withSettings(forkConfig(row, step.step, suite[0]?.found), options.settings);
+  const prompts = driftOfPrompts(row);
+  const found = { suite: suite[0]?.found, prompts: prompts[0]?.found };
+  const config = withSettings(forkConfig(row, step.step, found), options.settings);
   const id = campaignId('train', options.name);
   const known = await ledger.campaign(id);
   if (known && known.fingerprint !== fingerprint(config)) {
@@ -45,7 +47,7 @@ export async function prepareFork(
     );
   }
   await withReplayTrainer(context, options.trainer, async ({ trainer, signal, scratch }) => {
-    const drift = [...suite, ...(await driftOfTrainer(ledger, row, trainer, signal))];
+    const drift = [...suite, ...prompts, ...(await driftOfTrainer(ledger, row, trainer, signal))];
     await settleDrift(ledger, row, drift, options.acceptDrift);
     const artifacts = await context.artifacts();
     const source = row.config as TrainConfig;
@@ -70,16 +72,17 @@ export async function prepareFork(
   return config;
 }
 
-/** `suiteDigest`: of today's suite where it has changed, which then was accepted. */
+/** `found`: digests of today's suite and prompts where they have changed, which then was accepted. */
 function forkConfig(
   { id, config, result }: CampaignRow,
   step: number,
-  suiteDigest: string | undefined,
+  found: { readonly suite: string | undefined; readonly prompts: string | undefined },
 ): TrainConfig {
   const source = config as TrainConfig;
   return {
     ...source,
-    ...(suiteDigest === undefined ? {} : { suiteDigest }),
+    ...(found.suite === undefined ? {} : { suiteDigest: found.suite }),
+    ...(found.prompts && source.people ? { people: { ...source.people, prompts: found.prompts } } : {}),
     from: step === 1 ? source.from : { run: id, step: step - 1 },
     reuse: { run: id, step },
     steps: Math.max(1, stepsInAll(source, result) - (step - 1)),

@@ -4,7 +4,7 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { CampaignConfig } from '../../core/campaign.js';
-import { campaignClaim } from '../../core/claim.js';
+import { asBefore, campaignClaim } from '../../core/claim.js';
 import type { CampaignKind } from '../../core/keys.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { startableId } from '../../core/stage-configs.js';
@@ -37,7 +37,9 @@ export async function launch(
   const ledger = await context.ledger();
   const id = startableId(name, config);
   await requireTrainerSupport(config, context.info.trainerUrl);
-  const { status, row } = await ledger.claimCampaign(campaignClaim(id, config, null));
+  const known = await ledger.campaign(id);
+  const claim = campaignClaim(id, asBefore(config, known?.config), null);
+  const { status, row } = await ledger.claimCampaign(claim);
   if (status === 'known' && row.state === 'done' && isComplete(row)) return { id, how: 'finished', row };
   const ended = hasEnded(row);
   // Before it starts, so that nobody who watches takes the last end for this one's.

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from '../../core/faults.js';
 import { campaignId } from '../../core/keys.js';
+import type { ProviderTable } from '../../core/limits/rates.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
 import { LANES, MAX_LANES } from '../../temporal.config.js';
 
@@ -97,13 +98,18 @@ export function withFlags(
 /** How a campaign is run, apart from what it is. */
 export interface RunOptions extends Pick<StageOptions, 'detach' | 'dryRun' | 'json'> {
   readonly lanes: number;
+  /** Limits that the run file declares. */
+  readonly providers?: ProviderTable;
   /** Folder of the tokenizer of a token endpoint. */
   readonly tokenizer?: string;
 }
 
 /** From the run file that `withFlags` has merged. */
-export function runOptions({ lanes = LANES, model }: RunFile, options: StageOptions): RunOptions {
+export function runOptions(
+  { lanes = LANES, providers = {}, model }: RunFile,
+  options: StageOptions,
+): RunOptions {
   const { detach, dryRun, json } = options;
   const flags = { ...(detach && { detach }), ...(dryRun && { dryRun }), ...(json && { json }) };
-  return { ...flags, lanes, ...(model?.kind === 'token' && { tokenizer: model.tokenizer }) };
+  return { ...flags, lanes, providers, ...(model?.kind === 'token' && { tokenizer: model.tokenizer }) };
 }

@@ -18,6 +18,7 @@ import {
   UPDATE_PLAN,
 } from '../../temporal.config.js';
 import { resolveModel } from './model.js';
+import { resolvePeople } from './people.js';
 
 /** The suite's tasks of a split, or the listed ones. Throws `UsageError` for ids that the suite does not have. */
 export async function chooseTasks(
@@ -50,6 +51,7 @@ function common(file: RunFile, suite: Suite) {
     sampling: { ...SAMPLING, ...defined(file.sampling) },
     limits,
     maxTries: file.maxTries ?? MAX_TRIES,
+    people: resolvePeople(file),
     ...(suite.notComparable?.length ? { notComparable: suite.notComparable } : {}),
   };
 }
@@ -167,6 +169,7 @@ export async function pipelineConfig(file: RunFile, suite: Suite): Promise<Pipel
     sampling,
     limits,
     maxTries,
+    people,
     ...train
   } = await trainConfig(file, suite, candidates);
   const probe = {
@@ -192,6 +195,7 @@ export async function pipelineConfig(file: RunFile, suite: Suite): Promise<Pipel
     sampling,
     limits,
     maxTries,
+    ...(people ? { people } : {}),
     probe,
     selection,
     benchmark,

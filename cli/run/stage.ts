@@ -1,9 +1,11 @@
 /** Running one campaign from the command line: claim, start or attach, watch, and say how it ended. */
 import pc from 'picocolors';
 import type { CampaignConfig } from '../../core/campaign.js';
+import { asBefore } from '../../core/claim.js';
 import { UsageError } from '../../core/faults.js';
 import { configDiff, describeChanges } from '../../core/fingerprint.js';
 import type { CampaignRow } from '../../core/ledger.js';
+import type { ProviderTable } from '../../core/limits/rates.js';
 import { startableId } from '../../core/stage-configs.js';
 import { homeFolder } from '../../infra/setup/root.mjs';
 import { openStack, type StackContext, withStack } from '../context.js';
@@ -14,6 +16,7 @@ import { endText } from './ending.js';
 import { type Launched, launch } from './launch.js';
 import { requireModel } from './model.js';
 import type { RunOptions } from './options.js';
+import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
 import { storeTokenizer } from './tokenizer.js';
 import { requireTrainerSupport } from './trainer-support.js';
 import { watch } from './watch.js';
@@ -22,12 +25,13 @@ import { watch } from './watch.js';
 export async function runCampaign(name: string, config: CampaignConfig, options: RunOptions): Promise<void> {
   // A name that cannot be one is the first thing to be said.
   const id = startableId(name, config);
-  if (options.dryRun) return dryRun(id, config, options.json ?? false);
+  if (options.dryRun) return dryRun(id, config, options);
   await withStack(async (context) => {
     await requireModel(await context.ledger(), config);
     if (options.tokenizer !== undefined && 'model' in config && config.model.kind === 'token') {
       await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
     }
+    await declareProviders(await context.rates(), id, config, options.providers ?? {});
     const launched = await launch(context, name, config, options.lanes);
     sayLaunched(context, launched);
     if (launched.how === 'finished') return finish(context, launched.row, options.json ?? false);
@@ -93,12 +97,17 @@ export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {
 }
 
 /** Everything resolved and checked, all that does not hold is listed; nothing is started. */
-async function dryRun(id: string, config: CampaignConfig, json: boolean): Promise<void> {
-  const { known, problems } = await preflight(id, config);
+async function dryRun(
+  id: string,
+  config: CampaignConfig,
+  { json = false, providers = {} }: RunOptions,
+): Promise<void> {
+  const { known, problems } = await preflight(id, config, providers);
   if (problems.length > 0) process.exitCode = EXIT.usage;
   const words = problems.map(({ message }) => message);
-  if (json) return printJson({ id, config, known: known?.state ?? null, problems: words });
+  if (json) return printJson({ id, config, providers, known: known?.state ?? null, problems: words });
   print(JSON.stringify(config, shortLists, 2));
+  for (const line of providerLines(providers)) print(line);
   for (const problem of words) say(`${pc.red('✗')} ${problem}`);
   if (words.length > 0) say(`${id} could not be started; nothing was.`);
   else say(known ? `${id} exists and is ${known.state}.` : `${id} would be started. Nothing was.`);
@@ -110,7 +119,7 @@ interface Preflight {
 }
 
 /** With a running stack what only its ledger knows is checked too: the name, and the model's checkpoint. */
-async function preflight(id: string, config: CampaignConfig): Promise<Preflight> {
+async function preflight(id: string, config: CampaignConfig, providers: ProviderTable): Promise<Preflight> {
   const { examine } = await import('../../infra/stack/preflight.js');
   const { SERVICES } = await import('../../infra/stack/plan.js');
   const { readStack } = await import('../../infra/stack/info.js');
@@ -118,7 +127,10 @@ async function preflight(id: string, config: CampaignConfig): Promise<Preflight>
   const checks = await examine({ home: homeFolder(), services: SERVICES, workers });
   const problems: Error[] = checks.flatMap(({ problem }) => problem ?? []);
   const info = readStack();
-  if (!info) return { known: undefined, problems };
+  if (!info) {
+    problems.push(...(await problemOf(async () => requireUsed(config, providers))));
+    return { known: undefined, problems };
+  }
   const context = openStack(info);
   try {
     const ledger = await context.ledger();
@@ -126,6 +138,7 @@ async function preflight(id: string, config: CampaignConfig): Promise<Preflight>
     problems.push(
       ...changedProblem(known, config),
       ...(await problemOf(() => requireModel(ledger, config))),
+      ...(await problemOf(async () => checkProviders(await context.rates(), config, providers))),
       ...(await problemOf(() => requireTrainerSupport(config, info.trainerUrl))),
     );
     return { known, problems };
@@ -135,7 +148,7 @@ async function preflight(id: string, config: CampaignConfig): Promise<Preflight>
 }
 
 function changedProblem(known: CampaignRow | undefined, config: CampaignConfig): UsageError[] {
-  const changes = known ? configDiff(known.config, config) : [];
+  const changes = known ? configDiff(known.config, asBefore(config, known.config)) : [];
   if (!known || changes.length === 0) return [];
   return [new UsageError(known.id, 'the configuration that it was started with', describeChanges(changes))];
 }

@@ -66,6 +66,35 @@ const environmentVariable = z
   .nullable()
   .default(null);
 
+const provider = z.string().regex(/^[\w.:-]{1,100}$/, 'a name of letters, digits and any of . : _ -');
+
+const person = z
+  .strictObject({
+    baseUrl: z.url().optional(),
+    model: z.string().min(1).optional(),
+    apiKeyEnv: environmentVariable,
+    temperature: z.number().min(0).max(2).optional(),
+    maxTokens: upTo(1_000_000).optional(),
+    provider: provider.optional(),
+  })
+  .refine(({ baseUrl, model }) => baseUrl === undefined || model !== undefined, {
+    path: ['model'],
+    error: 'the name of the model at baseUrl',
+  })
+  .refine(({ baseUrl, apiKeyEnv }) => baseUrl !== undefined || apiKeyEnv === null, {
+    path: ['baseUrl'],
+    error: 'the address that the key of apiKeyEnv belongs to',
+  });
+
+const providerLimits = z
+  .strictObject({
+    requestsPerMinute: upTo(10_000_000).optional(),
+    tokensPerMinute: upTo(10_000_000_000).optional(),
+  })
+  .refine((limits) => Object.keys(limits).length > 0, {
+    error: 'requestsPerMinute, tokensPerMinute or both',
+  });
+
 const model = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('trainer'),
@@ -81,6 +110,7 @@ const model = z.discriminatedUnion('kind', [
     apiKeyEnv: environmentVariable,
     stream: z.union([z.boolean(), z.literal('auto')]).optional(),
     idleMs: milliseconds.optional(),
+    provider: provider.optional(),
   }),
   z.strictObject({
     kind: z.literal('token'),
@@ -93,6 +123,7 @@ const model = z.discriminatedUnion('kind', [
     parity: z.enum(['required', 'skipped']).optional(),
     stream: z.union([z.boolean(), z.literal('auto')]).optional(),
     idleMs: milliseconds.optional(),
+    provider: provider.optional(),
   }),
   z.strictObject({
     kind: z.literal('scripted'),
@@ -105,6 +136,9 @@ export const runFileSchema = z.strictObject({
   suite: z.string().min(1).optional(),
   seed: z.int().min(0).optional(),
   model: model.optional(),
+  user: person.optional(),
+  judge: person.optional(),
+  providers: z.record(provider, providerLimits).optional(),
   sampling: z
     .strictObject({
       temperature: z.number().min(0).optional(),

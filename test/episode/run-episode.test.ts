@@ -51,8 +51,7 @@ beforeAll(async () => {
     suite: async () => suite(shelfTask()),
     driver: createInlineDriver,
     policy: async () => script([PUT, DONE]),
-    user: nobody,
-    judge: nobody,
+    people: () => ({ user: nobody, judge: nobody }),
     host: 'h',
     worker: 'w',
   };

@@ -39,8 +39,7 @@ describe.skipIf(!given)(titled('an evaluation of five cases, twice each', given)
       suite: async () => suite,
       driver: () => driver,
       policy: async () => goldenPolicy(suite, MODEL),
-      user: yes,
-      judge: yes,
+      people: () => ({ user: yes, judge: yes }),
       host: 'h',
       worker: 'w',
     };
