@@ -18,6 +18,10 @@ const STREAMED = { stream_options: { include_usage: true } } as const;
 /** Room for an answer that is not worth asking for: less than one short call. */
 const LEAST_ROOM = 256;
 
+/** Models that call the limit of a turn `max_completion_tokens`, by URL and name: OpenAI's newer ones refuse the old word. */
+const renamed = new Set<string>();
+const NEW_WORD = 'max_completion_tokens';
+
 export function createChatPolicy(endpoint: Endpoint): Policy {
   return { kind: 'chat', begin: async (begin) => new ChatSession(endpoint, begin) };
 }
@@ -83,11 +87,23 @@ class ChatSession implements PolicySession {
         if (maxTokens < limits.maxTokens) this.room = maxTokens;
         return reply;
       } catch (error) {
-        if (!(error instanceof Fault) || error.code !== 'context_full') throw error;
+        if (!(error instanceof Fault)) throw error;
+        if (this.learnsNewWord(error)) continue;
+        if (error.code !== 'context_full') throw error;
         maxTokens = Math.floor(maxTokens / 2);
         if (maxTokens < LEAST_ROOM) throw contextFull(error.message, this.turns);
       }
     }
+  }
+
+  private get modelId(): string {
+    return `${this.endpoint.baseUrl} ${this.endpoint.model}`;
+  }
+
+  private learnsNewWord({ code, message }: Fault): boolean {
+    if (code !== 'http_400' || !message.includes(NEW_WORD) || renamed.has(this.modelId)) return false;
+    renamed.add(this.modelId);
+    return true;
   }
 
   private send(maxTokens: number, { signal, onProgress }: TurnLimits): Promise<unknown> {
@@ -95,7 +111,7 @@ class ChatSession implements PolicySession {
     const body: OpenAI.ChatCompletionCreateParamsNonStreaming = {
       model: endpoint.model,
       messages: this.messages,
-      max_tokens: maxTokens,
+      [renamed.has(this.modelId) ? NEW_WORD : 'max_tokens']: maxTokens,
       temperature: begin.sampling.temperature,
       top_p: begin.sampling.topP,
       ...(this.tools.length > 0 ? { tools: this.tools } : {}),

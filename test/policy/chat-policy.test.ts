@@ -78,6 +78,28 @@ test('a notice answers no call, so it is said as the user', async () => {
   });
 });
 
+test('a model that wants the limit under its new name gets it, from then on', async () => {
+  const message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+  const refusal: Reply = { status: 400, body: { error: { message, code: 'unsupported_parameter' } } };
+  const { server, turn } = await begin([refusal, reply({ content: 'yes' }), reply({ content: 'no' })]);
+  expect((await turn(user('u'))).message.content).toBe('yes');
+  await turn(user('u'));
+  const limits = server.received.map(({ body }) => [body.max_tokens, body.max_completion_tokens]);
+  expect(limits).toEqual([
+    [50, undefined],
+    [undefined, 50],
+    [undefined, 50],
+  ]);
+});
+
+test('it is asked once: a model that refuses both names is a fault', async () => {
+  const { server, turn } = await begin([
+    { status: 400, body: { error: { message: 'max_completion_tokens?' } } },
+  ]);
+  await expect(turn(user('u'))).rejects.toMatchObject({ code: 'http_400', retry: false });
+  expect(server.received).toHaveLength(2);
+});
+
 test.each(['{"n": ', '[1]', '"x"'])('arguments that are no object refuse the call: %s', async (args) => {
   const { turn } = await begin([reply({ tool_calls: [wireCall(args)] }, 'tool_calls')]);
   const { refused, message } = await turn(user('u'));
