@@ -1,18 +1,24 @@
 /**
  * Messages to token ids. The first prompt is rendered in full; every later turn is a delta that is appended to the
- * exact ids sampled before it, so nothing is ever tokenised twice and the whole buffer equals a full render except
- * where the model sampled something else.
+ * exact ids sampled before it, so nothing is ever tokenised twice. What the whole buffer then equals: docs/render.md.
  */
 import { UsageError } from '../faults.js';
 import type { JsonObject, Message, ToolSpec } from '../message.js';
-import { fill, type Skeleton, skeletonOf } from './skeleton.js';
-import { ChatTemplate, joinSystem, type TemplateMessage, templateMessage, templateTool } from './template.js';
+import { fill, fits, type Skeleton, skeletonOf } from './skeleton.js';
+import {
+  ChatTemplate,
+  joinSystem,
+  type TemplateMessage,
+  templateMessage,
+  templateTool,
+  tokenText,
+} from './template.js';
 import { Tokens } from './tokens.js';
 
 export interface ModelFiles {
   /** `tokenizer.json`. */
   readonly tokenizer: JsonObject;
-  /** `tokenizer_config.json`: `chat_template` and `eos_token` are read here. */
+  /** `tokenizer_config.json`: `chat_template` and the named tokens are read here. */
   readonly config: JsonObject;
 }
 
@@ -26,10 +32,12 @@ export interface FirstPrompt {
 const CACHE_SIZE = 512;
 /** Content of the assistant message before a delta; no template writes it. */
 const SAMPLED = '\uE004';
+/** How model families spell the control tokens of their templates. */
+const CONTROL_SHAPE = /<\|[^<>|\s]+\|>/g;
 
 interface Head {
   readonly skeleton: Skeleton | undefined;
-  /** Ids of the text up to the last control token before the first hole, and the text between. */
+  /** Ids of the text up to the last control token before the first hole, and the guarded text between. */
   readonly ids: readonly number[];
   readonly rest: string;
 }
@@ -43,32 +51,45 @@ export class Renderer {
   private readonly heads = new Map<string, Head>();
   private readonly deltas = new Map<string, Skeleton | undefined>();
 
-  /** Throws `UsageError` for files that lack a template, an end-of-turn token, or cannot be read. */
-  constructor(readonly files: ModelFiles) {
-    const { chat_template: source, eos_token: eos } = files.config;
-    if (typeof source !== 'string')
-      throw new UsageError('tokenizer_config.json: chat_template', 'a template', typeof source);
-    const token = typeof eos === 'object' && eos !== null && 'content' in eos ? eos.content : eos;
-    if (typeof token !== 'string')
-      throw new UsageError('tokenizer_config.json: eos_token', 'a token', typeof eos);
-    this.tokens = new Tokens(files.tokenizer, files.config);
-    this.template = new ChatTemplate(source);
-    this.eos = token;
-    const id = this.tokens.id(token);
+  /**
+   * `templateOptions`: variables of the template, such as `enable_thinking`; the serving engine must be told the same.
+   * Throws `UsageError` for files that lack a template, an end-of-turn token or a control token of the template, or
+   * cannot be read.
+   */
+  constructor(
+    readonly files: ModelFiles,
+    templateOptions: JsonObject = {},
+  ) {
+    const { tokenizer, config } = files;
+    this.template = new ChatTemplate(config, templateOptions);
+    const eos = tokenText(config.eos_token);
+    if (eos === undefined)
+      throw new UsageError(
+        'tokenizer_config.json: eos_token',
+        'a token',
+        JSON.stringify(config.eos_token) ?? 'nothing',
+      );
+    this.eos = eos;
+    this.tokens = new Tokens(tokenizer, config);
+    const id = this.tokens.id(eos);
     if (id === undefined)
-      throw new UsageError('tokenizer.json', `the end-of-turn token ${token}`, 'no such token');
+      throw new UsageError('tokenizer.json: added_tokens', `the end-of-turn token ${eos}`, 'no such token');
     const endOfText = this.tokens.id('<|endoftext|>');
     this.stopIds = endOfText === undefined || endOfText === id ? [id] : [id, endOfText];
+    this.checkControlTokens();
   }
 
   /** Ids of the first prompt, up to where the policy begins to write. */
   first(prompt: FirstPrompt): number[] {
     const { skeleton, ids, rest } = this.head(prompt);
-    const contents = prompt.messages.map((message) => message.content);
-    if (!skeleton || contents.some((content) => this.tokens.control.occursIn(content)))
-      return this.firstAnew(prompt);
+    const messages = this.guarded(prompt.messages);
+    const contents = messages.map((message) => message.content);
+    // Calls and reasoning of earlier turns are no holes of a skeleton.
+    const spoken = prompt.messages.some(({ role }) => role === 'assistant');
+    if (!skeleton || spoken || !fits(contents))
+      return this.tokens.encodeGuarded(this.render(this.guardedAround(prompt), messages));
     const pieces = [rest, ...skeleton.pieces.slice(1)];
-    return [...ids, ...this.tokens.encode(fill({ ...skeleton, pieces }, contents))];
+    return [...ids, ...this.tokens.encodeGuarded(fill({ ...skeleton, pieces }, contents))];
   }
 
   /**
@@ -76,70 +97,66 @@ export class Renderer {
    * token; otherwise the turn was cut off and the delta begins by ending it.
    */
   delta(observations: readonly Message[], ended: boolean): number[] {
-    const marked: string[] = [];
-    const messages = this.guarded(observations, marked);
-    const key = observations.map((m) => (m.role === 'tool' ? `tool ${m.name}` : m.role)).join('\n');
-    const skeleton = remembered(this.deltas, key, () => skeletonOf(messages, (m) => this.deltaText(m)));
+    const messages = this.guarded(observations);
     const contents = messages.map((message) => message.content);
-    const text = skeleton ? fill(skeleton, contents) : this.deltaText(messages);
-    return this.tokens.encodeMarked(ended ? text : this.eos + text, marked);
+    let text: string | undefined;
+    if (fits(contents)) {
+      const key = JSON.stringify(messages.map(({ role, name }) => [role, name]));
+      const skeleton = remembered(this.deltas, key, () => skeletonOf(messages, (m) => this.deltaText(m)));
+      if (skeleton) text = fill(skeleton, contents);
+    }
+    text ??= this.deltaText(messages);
+    return this.tokens.encodeGuarded(ended ? text : this.eos + text);
   }
 
-  /** The first prompt as text, for parity checks; control-like text in it is not guarded. */
+  /**
+   * The first prompt, or any conversation, as text with the generation prompt at its end: what a serving engine renders,
+   * with control-like text as it is.
+   */
   firstPromptText(prompt: FirstPrompt): string {
-    return this.render(prompt, prompt.messages.map(templateMessage), prompt.tools.map(templateTool));
+    const { systemMessages } = prompt;
+    const tools = prompt.tools.map(templateTool);
+    return this.render({ systemMessages, tools }, prompt.messages.map(templateMessage));
   }
 
   private head(prompt: FirstPrompt): Head {
     const roles = prompt.messages.map((message) => message.role);
     const key = JSON.stringify([prompt.systemMessages, prompt.tools, roles]);
     return remembered(this.heads, key, () => {
-      const marked: string[] = [];
-      const around = this.guardedAround(prompt, marked);
-      const shapes = prompt.messages.map(templateMessage);
-      // Control-like text in a system message or a tool: rare enough to be rendered anew every time.
-      const skeleton =
-        marked.length > 0
-          ? undefined
-          : skeletonOf(shapes, (messages) => this.render(around, messages, around.toolShapes));
+      const around = this.guardedAround(prompt);
+      const skeleton = skeletonOf(this.guarded(prompt.messages), (messages) => this.render(around, messages));
       const before = skeleton?.pieces[0] ?? '';
       const boundary = this.tokens.control.lastBoundary(before);
-      return { skeleton, ids: this.tokens.encode(before.slice(0, boundary)), rest: before.slice(boundary) };
+      const ids = this.tokens.encodeGuarded(before.slice(0, boundary));
+      return { skeleton, ids, rest: before.slice(boundary) };
     });
   }
 
-  private firstAnew(prompt: FirstPrompt): number[] {
-    const marked: string[] = [];
-    const around = this.guardedAround(prompt, marked);
-    const text = this.render(around, this.guarded(prompt.messages, marked), around.toolShapes);
-    return this.tokens.encodeMarked(text, marked);
+  private guarded(messages: readonly Message[]): TemplateMessage[] {
+    return messages.map(
+      (message) => this.tokens.control.guardJson(templateMessage(message)) as TemplateMessage,
+    );
   }
 
-  private guarded(messages: readonly Message[], marked: string[]): TemplateMessage[] {
-    return messages.map((message) => ({
-      ...templateMessage(message),
-      role: message.role,
-      content: this.tokens.control.guard(message.content, marked),
-    }));
-  }
-
-  private guardedAround(prompt: FirstPrompt, marked: string[]) {
+  private guardedAround({ systemMessages, tools }: FirstPrompt) {
     const { control } = this.tokens;
     return {
-      systemMessages: prompt.systemMessages.map((text) => control.guard(text, marked)),
-      toolShapes: prompt.tools.map((tool) => control.guardJson(templateTool(tool), marked) as JsonObject),
+      systemMessages: systemMessages.map((text) => control.guard(text)),
+      tools: tools.map((tool) => control.guardJson(templateTool(tool)) as JsonObject),
     };
   }
 
   private render(
-    { systemMessages }: Pick<FirstPrompt, 'systemMessages'>,
+    around: { readonly systemMessages: readonly string[]; readonly tools: readonly JsonObject[] },
     messages: readonly TemplateMessage[],
-    tools: readonly JsonObject[],
   ): string {
-    return this.template.render([...joinSystem(systemMessages), ...messages], tools);
+    return this.template.render([...joinSystem(around.systemMessages), ...messages], around.tools);
   }
 
-  /** What the template puts between the end of an assistant's turn and the next one. */
+  /**
+   * What the template puts between the end of an assistant's turn and the next one. It depends on no turn before: a
+   * user's question stands first since templates ask for one.
+   */
   private deltaText(messages: readonly TemplateMessage[]): string {
     const before = [
       { role: 'user', content: 'u' },
@@ -149,12 +166,26 @@ export class Renderer {
     const after = text.slice(text.indexOf(SAMPLED) + SAMPLED.length);
     if (!text.includes(SAMPLED) || !after.startsWith(this.eos)) {
       throw new UsageError(
-        'chat template',
+        'tokenizer_config.json: chat_template',
         `${this.eos} right after an assistant's content`,
         JSON.stringify(after.slice(0, 40)),
       );
     }
     return after.slice(this.eos.length);
+  }
+
+  /** A control token that the tokenizer does not know would be cut into plain text without a word. */
+  private checkControlTokens(): void {
+    const user = { role: 'user', content: 'u' };
+    const text = this.template.render([user], []) + this.deltaText([user]);
+    for (const [token] of text.matchAll(CONTROL_SHAPE)) {
+      if (this.tokens.id(token) === undefined)
+        throw new UsageError(
+          'tokenizer.json: added_tokens',
+          `the template's control token ${token}`,
+          'no such token',
+        );
+    }
   }
 }
 

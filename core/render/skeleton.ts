@@ -2,6 +2,7 @@
  * A rendered conversation with holes where the contents go. Templates are slow and contents change every turn, the
  * text around them hardly ever does: a template runs once for each shape of turn.
  */
+import { strip } from './python-text.js';
 import type { TemplateMessage } from './template.js';
 
 /** Pieces around n contents: n + 1 of them. `trim`: the template strips blanks around contents. */
@@ -10,7 +11,12 @@ export interface Skeleton {
   readonly trim: boolean;
 }
 
-const SLOT = /( \n)?\uE002(\d+)\uE003(\n )?/g;
+const SLOT = /\uE002(\d+)\uE003/g;
+/** What is put around a content to see what the template does with it: strips, escapes, cuts. */
+const PROBES: readonly (readonly [string, string])[] = [
+  [' \n', '\n '],
+  ['\n "\\&é</', '/>é&\\" \n'],
+];
 
 /**
  * Skeleton of `render(messages)`, with the contents of `messages` as holes; undefined when the template does more
@@ -20,26 +26,33 @@ export function skeletonOf(
   messages: readonly TemplateMessage[],
   render: (messages: readonly TemplateMessage[]) => string,
 ): Skeleton | undefined {
-  const text = render(messages.map((message, i) => ({ ...message, content: ` \n\uE002${i}\uE003\n ` })));
+  const rendered = (around: readonly [string, string]) => {
+    const contents = messages.map((_, i) => `${around[0]}\uE002${i}\uE003${around[1]}`);
+    return { contents, text: render(messages.map((message, i) => ({ ...message, content: contents[i]! }))) };
+  };
+  const { text } = rendered(['', '']);
   const slots = [...text.matchAll(SLOT)];
-  const inOrder = slots.length === messages.length && slots.every((slot, i) => Number(slot[2]) === i);
-  const verbatim = slots.every((slot) => slot[1] && slot[3]);
-  const trim = slots.every((slot) => !slot[1] && !slot[3]);
-  if (!inOrder || !(verbatim || trim)) return undefined;
-  const pieces: string[] = [];
-  let at = 0;
-  for (const slot of slots) {
-    pieces.push(text.slice(at, slot.index));
-    at = slot.index + slot[0].length;
-  }
-  return { pieces: [...pieces, text.slice(at)], trim: trim && !verbatim };
+  if (slots.length !== messages.length || slots.some((slot, i) => Number(slot[1]) !== i)) return undefined;
+  const pieces = text.split(/\uE002\d+\uE003/);
+  const probed = PROBES.map(rendered);
+  return [false, true]
+    .map((trim) => ({ pieces, trim }))
+    .find((skeleton) => probed.every(({ contents, text: found }) => fill(skeleton, contents) === found));
 }
 
-/** The text with `contents` in the holes. */
+/**
+ * The text with `contents` in the holes. Templates treat absent contents differently from others, so a blank one needs
+ * the template itself: see `fits`.
+ */
 export function fill({ pieces, trim }: Skeleton, contents: readonly string[]): string {
   let text = pieces[0] ?? '';
   contents.forEach((content, i) => {
-    text += (trim ? content.trim() : content) + (pieces[i + 1] ?? '');
+    text += (trim ? strip(content) : content) + (pieces[i + 1] ?? '');
   });
   return text;
+}
+
+/** True for contents that a skeleton stands for: templates may ask whether there is any content at all. */
+export function fits(contents: readonly string[]): boolean {
+  return contents.every((content) => strip(content) !== '');
 }

@@ -1,41 +1,65 @@
 /** A chat template (Jinja), and messages in the shape that templates know. */
-import { Template } from '@huggingface/jinja';
 import { UsageError } from '../faults.js';
-import type { JsonObject, Message, ToolSpec } from '../message.js';
+import type { Json, JsonObject, Message, ToolSpec } from '../message.js';
+import { PythonTemplate } from './python-jinja.js';
 
 /** A message as templates read it. */
 export type TemplateMessage = JsonObject & { readonly role: string; readonly content: string };
 
-export class ChatTemplate {
-  private readonly template: Template;
+const PLACE = 'tokenizer_config.json: chat_template';
 
-  /** Throws `UsageError` for a template that does not parse. */
-  constructor(source: string) {
-    try {
-      this.template = new Template(source);
-    } catch (error) {
-      throw new UsageError('chat template', 'a Jinja template', messageOf(error));
-    }
+/** Tokens that templates may name. */
+const NAMED_TOKENS = ['bos_token', 'eos_token', 'pad_token', 'unk_token'] as const;
+
+export class ChatTemplate {
+  private readonly template: PythonTemplate;
+  /** For conversations with tools, where the model has one of its own. */
+  private readonly toolTemplate: PythonTemplate;
+  private readonly variables: JsonObject;
+
+  /**
+   * `options`: further variables of the template, such as `enable_thinking`. Throws `UsageError` for a configuration
+   * without a template, or with one that does not parse.
+   */
+  constructor(config: JsonObject, options: JsonObject = {}) {
+    const sources = templateSources(config.chat_template);
+    this.template = parsed(sources.plain);
+    this.toolTemplate = sources.tools === sources.plain ? this.template : parsed(sources.tools);
+    const tokens = NAMED_TOKENS.map((name) => [name, tokenText(config[name])] as const);
+    const named = tokens.filter(
+      (entry): entry is readonly [(typeof entry)[0], string] => entry[1] !== undefined,
+    );
+    this.variables = { ...Object.fromEntries(named), ...options };
   }
 
   /** The text with the generation prompt at its end. Throws `UsageError` with what the template raised. */
   render(messages: readonly TemplateMessage[], tools: readonly JsonObject[]): string {
+    const withTools = tools.length > 0;
     try {
-      return this.template.render({
-        messages: [...messages],
-        ...(tools.length > 0 ? { tools: [...tools] } : {}),
+      return (withTools ? this.toolTemplate : this.template).render({
+        ...this.variables,
+        messages,
+        ...(withTools ? { tools } : {}),
         add_generation_prompt: true,
       });
     } catch (error) {
       const roles = messages.map((message) => message.role).join(', ');
-      throw new UsageError('chat template', `a template that renders the roles ${roles}`, messageOf(error));
+      const expected = `a template that renders the roles ${roles}${withTools ? ' with tools' : ''}`;
+      throw new UsageError(PLACE, expected, messageOf(error));
     }
   }
 }
 
-/** Several leading system messages as one, joined by a blank line. */
+/** The token that a configuration names, as text or as an added token. */
+export function tokenText(value: Json | undefined): string | undefined {
+  const text = typeof value === 'object' && value !== null && 'content' in value ? value.content : value;
+  return typeof text === 'string' ? text : undefined;
+}
+
+/** Several leading system messages as one, joined by a blank line; none when there is no text. */
 export function joinSystem(systemMessages: readonly string[]): TemplateMessage[] {
-  return systemMessages.length === 0 ? [] : [{ role: 'system', content: systemMessages.join('\n\n') }];
+  const content = systemMessages.join('\n\n');
+  return content === '' ? [] : [{ role: 'system', content }];
 }
 
 export function templateMessage(message: Message): TemplateMessage {
@@ -61,10 +85,37 @@ export function templateMessage(message: Message): TemplateMessage {
   }
 }
 
-/** A tool as serving engines hand it to the template. */
+/**
+ * A tool as serving engines hand it to the template: the fields of the chat API in its order, and null for a
+ * description that is not given (vLLM 0.27: `ChatCompletionToolsParam.model_dump()`).
+ */
 export function templateTool({ name, description, inputSchema }: ToolSpec): JsonObject {
-  const described = description === undefined ? {} : { description };
-  return { type: 'function', function: { name, ...described, parameters: inputSchema } };
+  return { type: 'function', function: { name, description: description ?? null, parameters: inputSchema } };
+}
+
+/** One template, or a list of named ones of which `tool_use` is for tools (as `transformers` chooses). */
+function templateSources(value: Json | undefined): { readonly plain: string; readonly tools: string } {
+  if (typeof value === 'string') return { plain: value, tools: value };
+  if (!Array.isArray(value))
+    throw new UsageError(PLACE, 'a template', value === undefined ? 'nothing' : typeof value);
+  const named = new Map<Json, Json>();
+  for (const entry of value as readonly Json[]) {
+    if (typeof entry === 'object' && entry !== null && 'template' in entry)
+      named.set(entry.name ?? null, entry.template ?? null);
+  }
+  const plain = named.get('default');
+  const tools = named.get('tool_use') ?? plain;
+  if (typeof plain !== 'string' || typeof tools !== 'string')
+    throw new UsageError(PLACE, 'a template named default', `${[...named.keys()].join(', ') || 'none'}`);
+  return { plain, tools };
+}
+
+function parsed(source: string): PythonTemplate {
+  try {
+    return new PythonTemplate(source);
+  } catch (error) {
+    throw new UsageError(PLACE, 'a Jinja template', messageOf(error));
+  }
 }
 
 function messageOf(error: unknown): string {

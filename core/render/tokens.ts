@@ -1,14 +1,13 @@
 /** A Hugging Face tokenizer (`tokenizer.json`), with text that only looks like control tokens kept plain. */
 import { Tokenizer } from '@huggingface/tokenizers';
 import { UsageError } from '../faults.js';
-import type { JsonObject } from '../message.js';
-import { ControlText } from './control-text.js';
+import type { Json, JsonObject } from '../message.js';
+import { ControlText, type ControlToken, isGuarded } from './control-text.js';
 
 const OPTIONS = { add_special_tokens: false } as const;
 
-interface AddedToken {
+interface AddedToken extends ControlToken {
   readonly id: number;
-  readonly content: string;
 }
 
 export class Tokens {
@@ -17,14 +16,14 @@ export class Tokens {
   private readonly controlIds: ReadonlySet<number>;
   private withoutControl: Tokenizer | undefined;
 
-  /** Throws `UsageError` for files that are no tokenizer. Loading takes 0.7 s for Qwen's vocabulary. */
+  /** Throws `UsageError` for files that are no tokenizer. Loading takes about a second for Qwen's vocabulary. */
   constructor(
     private readonly file: JsonObject,
     private readonly config: JsonObject,
   ) {
+    const added = addedTokens(file);
     this.tokenizer = load(file, config);
-    const added = (file.added_tokens ?? []) as unknown as readonly AddedToken[];
-    this.control = new ControlText(added.map((token) => token.content));
+    this.control = new ControlText(added);
     this.controlIds = new Set(added.map((token) => token.id));
   }
 
@@ -38,16 +37,17 @@ export class Tokens {
     return text === '' ? [] : this.tokenizer.encode(text, OPTIONS).ids;
   }
 
-  /** Ids of rendered text with the marks of `ControlText.guard`; what was marked is encoded as plain text. */
-  encodeMarked(rendered: string, marked: readonly string[]): number[] {
-    if (marked.length === 0) return this.encode(rendered);
+  /** Ids of rendered text with the marks of `ControlText.guard`; what was guarded is encoded as plain text. */
+  encodeGuarded(rendered: string): number[] {
+    if (!isGuarded(rendered)) return this.encode(rendered);
     return this.control
-      .pieces(rendered, marked)
+      .pieces(rendered)
       .flatMap(({ text, plain }) => (plain ? this.plain(text) : this.encode(text)));
   }
 
   /** Text of sampled ids, control tokens shown. */
   decode(ids: readonly number[]): string {
+    if (ids.length === 0) return '';
     return this.tokenizer.decode([...ids], {
       skip_special_tokens: false,
       clean_up_tokenization_spaces: false,
@@ -56,20 +56,85 @@ export class Tokens {
 
   private plain(text: string): number[] {
     if (!this.control.occursIn(text)) return this.encode(text);
-    this.withoutControl ??= load({ ...this.file, added_tokens: [] }, this.config);
+    this.withoutControl ??= this.makeWithoutControl();
     const ids: number[] = this.withoutControl.encode(text, OPTIONS).ids;
     if (!ids.some((id) => this.controlIds.has(id))) return ids;
-    // The vocabulary itself holds the control tokens: cut each occurrence after its first character.
-    const cut = text.replaceAll(/[<[|]/g, '$&\uE000').split('\uE000');
-    return cut.flatMap((piece) => this.encode(piece));
+    // The vocabulary itself holds the control token.
+    return this.control.cut(text).flatMap((piece) => this.encode(piece));
+  }
+
+  /** A byte-pair model is shared, since it looks at no added token; others are small enough to be loaded again. */
+  private makeWithoutControl(): Tokenizer {
+    const { model } = this.file;
+    if (!isObject(model) || model.type !== 'BPE')
+      return load({ ...this.file, added_tokens: [] }, this.config);
+    const empty = { ...model, vocab: {}, merges: [] };
+    const plain = load({ ...this.file, added_tokens: [], model: empty }, this.config);
+    plain.model = this.tokenizer.model;
+    return plain;
   }
 }
 
+function addedTokens(file: JsonObject): readonly AddedToken[] {
+  const { added_tokens: added } = file;
+  const place = 'tokenizer.json: added_tokens';
+  if (!Array.isArray(added)) throw new UsageError(place, 'a list of tokens', kindOf(added));
+  for (const [index, token] of added.entries()) {
+    if (!isObject(token) || typeof token.content !== 'string' || token.content === '' || !isId(token.id))
+      throw new UsageError(`${place}[${index}]`, 'a token with id and content', JSON.stringify(token));
+  }
+  return added as unknown as readonly AddedToken[];
+}
+
+const MODEL_KINDS: readonly string[] = ['BPE', 'WordPiece', 'Unigram'];
+
+/** Fields of `tokenizer.json` by what the library calls their parts. */
+const FIELDS: Readonly<Record<string, string>> = {
+  Normalizer: 'normalizer.type',
+  PreTokenizer: 'pre_tokenizer.type',
+  PostProcessor: 'post_processor.type',
+  Decoder: 'decoder.type',
+};
+
 function load(file: JsonObject, config: JsonObject): Tokenizer {
+  const { model } = file;
+  if (!isObject(model)) throw new UsageError('tokenizer.json: model', 'a model', kindOf(model));
+  // Any other kind would be read as a list of words.
+  if (typeof model.type !== 'string' || !MODEL_KINDS.includes(model.type))
+    throw new UsageError('tokenizer.json: model.type', MODEL_KINDS.join(' or '), String(model.type));
+  if (!isObject(model.vocab) && !Array.isArray(model.vocab))
+    throw new UsageError('tokenizer.json: model.vocab', 'a vocabulary', kindOf(model.vocab));
+  checkPatterns(file.pre_tokenizer);
   try {
     return new Tokenizer(file, config);
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error);
-    throw new UsageError('tokenizer.json', 'a Hugging Face tokenizer', found);
+    const [, part = '', kind = found] = /^Unknown (\w+) type: (.*)/.exec(found) ?? [];
+    const field = FIELDS[part];
+    throw field === undefined
+      ? new UsageError('tokenizer.json', 'a Hugging Face tokenizer', found)
+      : new UsageError(`tokenizer.json: ${field}`, 'a kind that @huggingface/tokenizers knows', kind);
   }
+}
+
+/** The library passes over a pattern of an unknown kind: everything would be one word. */
+function checkPatterns(part: Json | undefined): void {
+  if (!isObject(part)) return;
+  const { pattern, pretokenizers } = part;
+  if (pattern !== undefined && !(isObject(pattern) && ('Regex' in pattern || 'String' in pattern)))
+    throw new UsageError('tokenizer.json: pre_tokenizer.pattern', 'Regex or String', JSON.stringify(pattern));
+  if (Array.isArray(pretokenizers)) pretokenizers.forEach(checkPatterns);
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isId(value: Json | undefined): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+}
+
+function kindOf(value: Json | undefined): string {
+  if (value === undefined) return 'nothing';
+  return Array.isArray(value) ? 'a list' : value === null ? 'null' : typeof value;
 }

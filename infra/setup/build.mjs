@@ -23,6 +23,7 @@ const SOURCES = [
   'test/bench',
   'test/chaos',
   'test/faults',
+  'test/render-parity',
   'test/fuzz',
   'test/vllm-parity',
   'test/setup/harness.ts',
