@@ -73,6 +73,8 @@ export interface Task {
    * episode is `failed` whatever the check says.
    */
   readonly passesAtLimits?: boolean;
+  /** True: a turn that calls an ending tool executes none of its calls. Otherwise all of them, in the order written. */
+  readonly endingTurnsCallNothing?: boolean;
   /** Sets the start state through `__reserved__init` or its like. Throws `Fault('suite' | 'sandbox')`. */
   init(tools: ToolSession, signal: AbortSignal): Promise<void>;
   /** Tools as offered to the policy, from the live session (reserved ones hidden, overrides applied). */

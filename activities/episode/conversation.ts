@@ -79,7 +79,7 @@ type Reaction =
 
 /** Executes the turn's calls in the order written. */
 async function react(parts: ConversationParts, turn: PolicyTurn): Promise<Reaction> {
-  const { record, toolbox, tools, limits, signal } = parts;
+  const { task, record, toolbox, tools, limits, signal } = parts;
   const calls = turn.message.toolCalls;
   if (turn.finishReason === 'length') {
     const told = calls.length > 0 ? calls.map((call) => refusal(call, CUT_OFF)) : [notice(CUT_OFF)];
@@ -92,6 +92,8 @@ async function react(parts: ConversationParts, turn: PolicyTurn): Promise<Reacti
     record.observe(told);
     return { kind: 'observed', observations: [told] };
   }
+  if (task.endingTurnsCallNothing && calls.some(({ name }) => toolbox.spec(name)?.endsTurn))
+    return { kind: 'ended' };
   const options = { toolbox, session: tools, timeoutMs: limits.toolMs, signal, refused: turn.refused };
   const observations: Message[] = [];
   let ended = false;

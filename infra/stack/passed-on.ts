@@ -8,6 +8,7 @@ const NAMES = [
   'THINKINGBOX_DATA_DIR',
   'THINKINGBOX_CASES',
   'THINKINGBOX_PYTHON',
+  'THINKINGBOX_SERVERS',
   'STEADFAST_ISOLATION',
   ...['USER', 'JUDGE'].flatMap((role) =>
     ['URL', 'MODEL', 'KEY_ENV'].map((part) => `STEADFAST_${role}_${part}`),

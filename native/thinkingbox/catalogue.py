@@ -55,12 +55,16 @@ class Catalogue:
             known = sorted({p.name for p in (self.root / "test_case").rglob("*.py")})
             raise UnknownCase(wanted[0], [f"{name}:" for name in known]) from None
         try:
-            known = [f"{file}:{case.uid}" for case in load_test_file(path, check_config=True).test_cases]
+            read = load_test_file(path, check_config=True).test_cases
+            known = [f"{file}:{case.uid}" for case in read]
+            # The official hydrator forgets it on the way.
+            formatted = {f"{file}:{case.uid}" for case in read if case.format_query}
             for name in wanted:
                 if name not in known:
                     raise UnknownCase(name, known)
             _check_imports(path)
             for case in iter_cases_by_names(wanted, base_dir=self.root, agent=AGENT):
+                case.format_query = case.uid in formatted
                 self.cases[case.uid] = case
         except (SyntaxError, ValueError, yaml.YAMLError) as error:
             raise _unreadable(path, error) from error
@@ -96,12 +100,14 @@ class Catalogue:
 
     def config(self, name: str) -> dict[str, dict[str, Any]]:
         """Session configuration by server, merged as the official session is; without search, no sources for it."""
-        case = self.case(name)
-        merged = merge_init_config(case.scenario.world_state, case.init)
         return {
             server: {**config, "sources": []} if "sources" in config and not self._search else config
-            for server, config in merged.items()
+            for server, config in self._merged(self.case(name)).items()
         }
+
+    @staticmethod
+    def _merged(case: HydratedTestCase) -> dict[str, dict[str, Any]]:
+        return merge_init_config(case.scenario.world_state, case.init)
 
     def _summary(self, name: str) -> dict[str, Any]:
         case = self.cases[name]
@@ -113,6 +119,7 @@ class Catalogue:
             "digest": digest(everything),
             # Start state and wanted calls, whatever the wording: a reworded or re-checked case has the same.
             "templateDigest": digest([case.metadata["scenario"], case.init]),
+            "searches": any("sources" in config for config in self._merged(case).values()),
         }
 
 

@@ -136,9 +136,12 @@ class RecordingJudge(Judge):
 
 
 def conversation(
-    messages: list[dict[str, Any]], given: int
+    messages: list[dict[str, Any]], given: int, ending: set[str]
 ) -> tuple[list[Message], list[ToolCallResponse]]:
-    """Our messages in the official form, and every tool call after the first `given` messages with its response."""
+    """Our messages in the official form, and every tool call after the first `given` messages with its response.
+
+    A turn that calls one of the `ending` tools executed nothing: only that call counts, with an empty answer.
+    """
     results = {m["callId"]: m["content"] for m in messages if m["role"] == "tool"}
     out: list[Message] = []
     calls: list[ToolCallResponse] = []
@@ -156,7 +159,7 @@ def conversation(
             if m["toolCalls"]:
                 made = [ToolCall(name=c["name"], arguments=_arguments(c), id=c["id"]) for c in m["toolCalls"]]
                 out.append(ParallelToolCall(tool_calls=made))
-                # A call that ended the conversation was never answered; the official record has an empty answer.
+                ends = any(call.name in ending for call in made)
                 answered = [
                     ToolCallResponse(
                         tool_call=call,
@@ -165,6 +168,7 @@ def conversation(
                         ),
                     )
                     for call in made
+                    if not ends or call.name in ending
                 ]
                 calls += answered if index >= given else []
     return out, calls
@@ -190,7 +194,8 @@ def grade(
 
     Raises Refused when the host could not answer a question of the judge, or a tool call of the check.
     """
-    official, calls = conversation(messages, given)
+    tools = [*case.agent.builtin_tools, *case.scenario.tools]
+    official, calls = conversation(messages, given, {tool.name for tool in tools if tool.is_end_turn})
     said = [m for m in official if isinstance(m, Text) and m.role == "assistant" and m.tag == "text"]
     context = TestContext(
         response=said[-1].content if said else "",

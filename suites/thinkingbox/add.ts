@@ -24,7 +24,7 @@ export async function addThinkingBox(request: {
 }): Promise<AddedSuite> {
   const { env, name, acceptRevision, report } = request;
   const home = homeOf(env);
-  const { cases } = request.settings;
+  const { cases, python } = request.settings;
   const thinkingboxDir = resolve(request.settings.thinkingboxDir);
   const dataDir = resolve(request.settings.dataDir);
   const accepted = acceptRevision
@@ -42,6 +42,8 @@ export async function addThinkingBox(request: {
     thinkingboxDir,
     dataDir,
     ...(cases === undefined ? {} : { cases: resolve(cases) }),
+    // A name alone is looked for on the PATH.
+    ...(python?.includes('/') ? { python: resolve(python) } : {}),
     ...(accepted === undefined ? {} : { accepted }),
   };
   report('reading the cases');

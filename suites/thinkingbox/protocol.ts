@@ -14,6 +14,8 @@ export const listedCases = z.array(
     domain: z.string().nullable(),
     digest,
     templateDigest: digest,
+    /** Whether a server of the case is given documents to search in. */
+    searches: z.boolean(),
   }),
 );
 export type ListedCase = z.infer<typeof listedCases>[number];

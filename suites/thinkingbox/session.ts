@@ -2,7 +2,7 @@
 import { Fault } from '../../core/faults.js';
 import type { Json, JsonObject, ToolSpec } from '../../core/message.js';
 import type { ToolSession } from '../../core/sandbox.js';
-import type { CaseServer, LoadedCase, ScriptedCall, ShownTool } from './protocol.js';
+import type { CaseServer, LoadedCase, ShownTool } from './protocol.js';
 import { describeArguments, plainSchema } from './schemas.js';
 
 const INIT = '__reserved__init';
@@ -46,14 +46,14 @@ export async function initialise(
 
 /** The calls of a case's history, which bring the servers to where it ends. An error that a tool answers is no fault. */
 export async function playHistory(
-  calls: readonly ScriptedCall[],
+  { servers, historyCalls }: Pick<LoadedCase, 'servers' | 'historyCalls'>,
   listed: readonly ListedTool[],
   tools: ToolSession,
   signal: AbortSignal,
 ): Promise<void> {
-  const owners = new Map(listed.map(({ name, server }) => [name, server]));
-  for (const { name, arguments: args, argumentsText: exact } of calls) {
-    const server = owners.get(name);
+  const owners = owned(servers, listed);
+  for (const { name, arguments: args, argumentsText: exact } of historyCalls) {
+    const server = owners.get(name)?.server;
     if (server === undefined) continue; // as the official runner, which warns and goes on
     await tools.call(server, name, args, { signal, timeoutMs: RESERVED_TIMEOUT_MS, exact });
   }
@@ -89,13 +89,7 @@ export function shownTools(
   loaded: Pick<LoadedCase, 'servers' | 'tools' | 'builtinTools'>,
   listed: readonly ListedTool[],
 ): readonly ToolSpec[] {
-  const rank = new Map(loaded.servers.map(({ name }, index) => [name, index]));
-  const found = new Map<string, ListedTool>();
-  for (const tool of listed) {
-    // Two servers with a tool of one name: the later server of the scenario owns it.
-    const other = found.get(tool.name);
-    if (!other || (rank.get(tool.server) ?? 0) > (rank.get(other.server) ?? 0)) found.set(tool.name, tool);
-  }
+  const found = owned(loaded.servers, listed);
   const shown = new Map(loaded.tools.map((tool) => [tool.name, tool]));
   const missing = loaded.tools.filter(({ name }) => !found.has(name)).map(({ name }) => name);
   if (missing.length > 0)
@@ -111,6 +105,20 @@ export function shownTools(
     return override ? [asShown(tool, override)] : [];
   });
   return [...builtin, ...own];
+}
+
+/** Tools by name. Of two servers with a tool of one name, the later of the scenario owns it. */
+function owned(
+  servers: readonly CaseServer[],
+  listed: readonly ListedTool[],
+): ReadonlyMap<string, ListedTool> {
+  const rank = new Map(servers.map(({ name }, index) => [name, index]));
+  const found = new Map<string, ListedTool>();
+  for (const tool of listed) {
+    const other = found.get(tool.name);
+    if (!other || (rank.get(tool.server) ?? 0) > (rank.get(other.server) ?? 0)) found.set(tool.name, tool);
+  }
+  return found;
 }
 
 function asShown(tool: ListedTool, override: ShownTool): ToolSpec {

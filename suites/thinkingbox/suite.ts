@@ -30,7 +30,7 @@ import { checkPython, pythonEnvironment, requirementsDigest } from './python.js'
 import { type ServerStart, ThinkingBoxTask } from './task.js';
 
 /** Raised when this adapter reads or grades the same case differently than before. */
-const ADAPTER = 1;
+const ADAPTER = 2;
 /** Said wherever a result of the suite is shown. */
 const NO_SEARCH =
   'search_policy is not available: no address of a Typesense was given, so the tool answers with an error';
@@ -97,12 +97,15 @@ export async function createThinkingBox(options: ThinkingBoxOptions): Promise<Th
     );
     const known = await benchmarkDigests();
     const refs = listed.map((one) => taskRef(one, isBenchmark(one, known)));
+    const searches = listed.some((one) => one.searches);
     const searched = search ? ['search'] : [];
     return new OpenSuite(
       options.name ?? 'thinkingbox',
       refs,
       digestOf([...version, ...searched, ...refs.map(({ id, digest }) => `${id} ${digest}`)]),
-      notComparable(framework.revision, data.revision, search !== undefined),
+      refs.some(({ split }) => split === 'benchmark')
+        ? notComparable(framework.revision, data.revision, search !== undefined || !searches)
+        : [],
       bridge,
       env,
       options.servers,

@@ -31,6 +31,8 @@ export class ThinkingBoxTask implements Task {
   readonly maxAgentActions: number;
   /** The official runner checks the final state whatever ended the conversation. */
   readonly passesAtLimits = true;
+  /** The official loop ends before it comes to the calls. */
+  readonly endingTurnsCallNothing = true;
   private words: OpeningWords;
   private listed: readonly ListedTool[] = [];
   private initResult: SaidBy = {};
@@ -71,14 +73,14 @@ export class ThinkingBoxTask implements Task {
   }
 
   async init(tools: ToolSession, signal: AbortSignal): Promise<void> {
-    const { servers, historyCalls, formatted } = this.loaded;
+    const { servers, formatted } = this.loaded;
     this.listed = await tools.list(signal);
     this.initResult = await initialise(servers, this.listed, tools, signal);
     if (formatted) {
       const body = { name: this.ref.id, initResult: this.initResult };
       this.words = await this.ask({ op: 'opening', body, reply: openingWords, signal });
     }
-    await playHistory(historyCalls, this.listed, tools, signal);
+    await playHistory(this.loaded, this.listed, tools, signal);
   }
 
   async visibleTools(): Promise<readonly ToolSpec[]> {

@@ -17,6 +17,7 @@ test('a copy under another name is known by its start state and solution, anothe
     id: 'mine.py:test_copy',
     scenario: 's',
     domain: null,
+    searches: false,
     digest: `sha256:${'0'.repeat(64)}`,
     templateDigest: `sha256:${template.padEnd(64, '0')}`,
   };

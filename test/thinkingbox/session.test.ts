@@ -97,7 +97,8 @@ describe('history', () => {
   test('an unknown tool and an answer that is an error stop nothing', async () => {
     const { tools } = await sandbox({ a: 'Error!' });
     const call = (name: string) => ({ name, arguments: {}, argumentsText: '{}' });
-    await playHistory([call('look'), call('leap')], await tools.list(signal), tools, signal);
+    const loaded = { servers: [caseServer('a')], historyCalls: [call('look'), call('leap')] };
+    await playHistory(loaded, await tools.list(signal), tools, signal);
   });
 });
 
