@@ -36,6 +36,8 @@ export class Keeper {
   problem: string | null = null;
   fingerprint = '';
   private stopping = false;
+  /** A process of ours that is dead, and has not been buried. */
+  private dead: ProcessId | undefined;
   private wake: () => void = () => undefined;
   private readonly retired = new Promise<void>((done) => {
     this.wake = done;
@@ -57,6 +59,7 @@ export class Keeper {
   /** Ready when it returns. `before`: what an earlier supervisor recorded. Throws `StartFailure`. */
   async bring(before: StackProcess | undefined): Promise<void> {
     if (before && (await this.adopt(before))) return;
+    this.dead = before;
     for (let tries = 1; ; tries++) {
       try {
         await this.startOnce();
@@ -90,6 +93,7 @@ export class Keeper {
     const logStart = sizeOf(service.log);
     const deadline = Date.now() + service.startLimitMs;
     this.become(this.state === 'waiting' ? 'starting' : this.state);
+    await this.bury();
     try {
       this.fingerprint = service.fingerprint();
       this.id = await service.start();
@@ -115,6 +119,19 @@ export class Keeper {
     this.note(`${service.name}: process ${this.id.pid} ready`);
   }
 
+  private async bury(): Promise<void> {
+    const { dead, service } = this;
+    if (!dead || dead.pid === 0 || !service.bury) return;
+    try {
+      const what = await service.bury(dead);
+      if (what) this.note(`${service.name}: ${what}`);
+      this.dead = undefined;
+    } catch (error) {
+      // Who waits for the dead has a clock of their own.
+      this.note(`${service.name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
   private failure(reason: string, logStart: number): StartFailure {
     const said = tail(this.service.log, logStart);
     const words = said === '' ? '' : `\n    ${said.replaceAll('\n', '\n    ')}`;
@@ -131,6 +148,7 @@ export class Keeper {
       if (Date.now() - since > STABLE_AFTER_MS) backoff = BACKOFF_MS.first;
       this.note(`${this.service.name}: process ${this.id.pid} ${reason}, starting again`);
       this.restarts++;
+      this.dead = this.id;
       this.become('restarting');
       for (;;) {
         await this.pause(backoff);

@@ -161,6 +161,11 @@ function workerService(context: PlanContext, kind: WorkerKind, number: number): 
     code: options.code.typescript,
     stop: DRAIN,
     needs: options.services,
+    bury: async ({ pid }) => {
+      const { giveBack } = await import('./give-back.js');
+      const given = await giveBack(`127.0.0.1:${ports.temporal}`, pid);
+      return given === 0 ? undefined : `${given} activities of process ${pid} given back to be run again`;
+    },
     healthy: async ({ pid }) => {
       // Once it has polled, its being alive is enough: a full worker may not poll for a while.
       if (polled === pid) return true;
@@ -179,19 +184,20 @@ async function polls(httpPort: number, queue: string, pid: number): Promise<bool
   return answers.some((text) => text?.includes(`"${hostname()}:${pid}"`));
 }
 
-interface SpawnedOptions extends Pick<Service, 'ports' | 'stop' | 'healthy'> {
+interface SpawnedOptions extends Pick<Service, 'ports' | 'stop' | 'healthy' | 'bury'> {
   readonly code: string;
   readonly needs?: readonly string[];
 }
 
 function spawned(name: string, command: () => Command, options: SpawnedOptions): Service {
-  const { ports, stop, healthy, code, needs = [] } = options;
+  const { ports, stop, healthy, bury, code, needs = [] } = options;
   return {
     name,
     needs,
     ports,
     stop,
     healthy,
+    ...(bury ? { bury } : {}),
     log: command().log,
     startLimitMs: 120_000,
     fingerprint: () => {

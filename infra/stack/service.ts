@@ -19,6 +19,11 @@ export interface Service {
   readonly stop: StopPlan;
   /** Wall clock from start to ready, ms; then the start has failed. */
   readonly startLimitMs: number;
+  /**
+   * What a process of this service that is dead now still held is given back, before another is started. Returns what
+   * is worth a line in the log. May throw: it is a courtesy, and the start goes on.
+   */
+  bury?(dead: ProcessId): Promise<string | undefined>;
   /** Starts the process. It may end at any time after; throws when it cannot be started at all. */
   start(): Promise<ProcessId>;
   /** Asks the process something real. Never throws: false is "not now". */

@@ -112,7 +112,8 @@ class Supervisor {
 
   private async bringUp(): Promise<void> {
     const { home, portsOf } = this.options;
-    const recorded = (readState(home)?.processes ?? []).filter(isAlive);
+    const earlier = readState(home)?.processes ?? [];
+    const recorded = earlier.filter(isAlive);
     const strays = await endStrays(home, recorded);
     if (strays > 0) note(`ended ${strays} processes that an earlier supervisor had left`);
     this.ports = await choosePorts(home, new Set(recorded.flatMap(({ name }) => portsOf(name))));
@@ -124,7 +125,7 @@ class Supervisor {
     await this.inOrder((keeper) =>
       this.bring(
         keeper,
-        recorded.find(({ name }) => name === keeper.service.name),
+        earlier.find(({ name }) => name === keeper.service.name),
       ),
     );
   }
