@@ -2,7 +2,6 @@
  * `select`: choosing a pool from a million probe rows, as JSON Lines on disk. A process of its own, whose CPU time and
  * largest resident memory are the kernel's own numbers (`/proc`, looked at while it runs).
  */
-import { spawn } from 'node:child_process';
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,13 +10,12 @@ import { pipeline } from 'node:stream/promises';
 import { ROOT } from '../../infra/setup/root.mjs';
 import type { Bench, BenchOptions, Figure } from './figure.js';
 import { rounded } from './figure.js';
-import { memoryOf, readProcesses } from './process-times.js';
+import { watched } from './watched.js';
 
 const ROWS = 1_000_000;
 const RUNS_A_TASK = 20;
 const BAR_SECONDS = 20;
 const BAR_GB = 1;
-const LOOK_EVERY_MS = 100;
 
 async function run({ quick }: BenchOptions): Promise<readonly Figure[]> {
   const rows = quick ? ROWS / 50 : ROWS;
@@ -71,27 +69,6 @@ function* probeRows(rows: number): Generator<string> {
     }
     yield block;
   }
-}
-
-async function watched(args: readonly string[]): Promise<{ seconds: number; bytes: number }> {
-  const child = spawn(process.execPath, [...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const pid = child.pid ?? 0;
-  let seconds = 0;
-  let bytes = 0;
-  const timer = setInterval(() => {
-    seconds = Math.max(seconds, readProcesses().get(pid)?.seconds ?? 0);
-    bytes = Math.max(bytes, memoryOf(pid).bytes);
-  }, LOOK_EVERY_MS);
-  const code = await new Promise<number | null>((done, fail) => {
-    child.once('error', fail);
-    child.once('exit', done);
-  }).finally(() => clearInterval(timer));
-  if (code !== 0) throw new Error(`steadfast ${args.slice(1).join(' ')}: exit ${code}: ${said}`);
-  return { seconds, bytes };
 }
 
 export const selectBench: Bench = {

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PRICE, REPEAT, writePaper } from './paper-rows.js';
+import { PRICE, REPEAT, writePaper } from '../bench/paper-rows.js';
 
 const root = join(import.meta.dirname, '../..');
 const CHROMIUM = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(

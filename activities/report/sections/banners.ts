@@ -12,16 +12,13 @@ export function banners(data: ReportData): readonly Html[] {
   const found: Html[] = [];
   const sides = [data.before, data.after].filter((each) => each !== null);
   const imported = sides.filter((each) => each.imported);
-  for (const { id, imported: files } of imported) {
-    const names = (files ?? []).map(({ name, sha256 }) => `${name} (SHA-256 ${sha256.slice(0, 12)})`);
+  if (imported.length > 0) {
+    const files = imported.flatMap((each) => each.imported ?? []);
+    const names = files.map(({ name, sha256 }) => `${name} (SHA-256 ${sha256.slice(0, 12)})`);
+    const who = imported.map(({ id }) => id).join(' and ');
+    const whose = imported.length > 1 ? 'their' : 'its';
     found.push(
-      banner('info', `${id} ran elsewhere; its rows are imported.`, `They are those of ${names.join(', ')}.`),
-    );
-  }
-  for (const { id, notComparable = [] } of sides) {
-    if (notComparable.length === 0) continue;
-    found.push(
-      banner('warn', `${id} is not comparable with published results.`, `${notComparable.join('; ')}.`),
+      banner('info', `${who} ran elsewhere; ${whose} rows are imported.`, `From ${names.join(', ')}.`),
     );
   }
   if (run.state === 'failed') {

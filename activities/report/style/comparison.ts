@@ -27,4 +27,5 @@ export const COMPARISON = `
 .runs .strip i.p{background:var(--g4)}.runs .after i.p{background:var(--g5)}.runs .strip i.n{background:none;border:1px dashed var(--line2)}
 .sources li{font-size:13.5px;padding:3px 0;color:var(--ink2)}
 .part h3+.moves,.part h3+.quiet{margin-top:6px}.part .moves+h3,.part .fold+h3{margin-top:26px}
-@media screen and (max-width:900px){.two{grid-template-columns:minmax(0,1fr)}.moves{columns:1}.figures th,.figures td{padding:8px 12px}}`;
+@media screen and (max-width:900px){.figures th:first-child{white-space:normal;min-width:8.5em}.two{grid-template-columns:minmax(0,1fr)}.moves{columns:1}.figures th,.figures td{padding:8px 12px}}
+@media screen and (max-width:640px){.figures{font-size:13.5px}.figures .lead th,.figures .lead td{font-size:14px}.figures th,.figures td{padding:8px 10px}.figures small{display:block;margin:0}.figures td.change small{display:none}}`;

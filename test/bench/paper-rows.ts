@@ -53,7 +53,7 @@ const SIDES: Readonly<Record<'before' | 'after', Side>> = {
 };
 const LOST = 11;
 
-/** Writes the rows, the list of tests and the prices; returns the paths. `padding`: characters more in each row. */
+/** Writes the rows, the list of tests and the prices; returns the paths. `padding`: about so many characters more in each row. */
 export async function writePaper(
   folder: string,
   padding = 0,
@@ -147,7 +147,7 @@ function row(
   const answer = failedCall
     ? "Error: order 'A-0' is unknown"
     : '{"status": "ok", "order": {"state": "open"}}';
-  const filler = padding > 0 ? [text('system', 'p'.repeat(padding))] : [];
+  const filler = padding > 0 ? fillerOf(padding) : [];
   return {
     uid: name,
     messages: [
@@ -183,6 +183,24 @@ function row(
     finish_reason: repetition % 10 === 9 && !passed ? 'agent_limit' : 'done',
   };
 }
+
+/** Answers of a tool as they come: JSON inside a text, with quotes, line ends and letters beyond ASCII. */
+function fillerOf(characters: number): readonly object[] {
+  const known = fillers.get(characters);
+  if (known) return known;
+  const orders = Array.from({ length: 12 }, (_, index) => ({
+    id: `A-${index}`,
+    note: 'née "Çelik"\n– paid',
+  }));
+  const content = JSON.stringify({ status: 'ok', orders }, null, 1);
+  const answer = { T: 'ToolResponse', metadata: {}, name: 'list_orders', content, id: 'c0' };
+  const count = Math.ceil(characters / JSON.stringify(answer).length);
+  const filler = new Array<object>(count).fill(answer);
+  fillers.set(characters, filler);
+  return filler;
+}
+
+const fillers = new Map<number, readonly object[]>();
 
 function text(role: string, content: string, metadata: object = {}): object {
   return { T: 'Text', metadata, role, content };
