@@ -1,9 +1,15 @@
 /** `steadfast interpret`: model output as JSON Lines in, what the agent loop reads in it as JSON Lines out. */
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import { UsageError } from '../core/faults.js';
-import { outputFormat } from '../core/interpret/interpret.js';
-import { print } from './output.js';
+import { problemText } from '../core/interpret/format.js';
+import { FORMAT_NAMES, outputFormat } from '../core/interpret/interpret.js';
+import { outputLine } from '../core/interpret/output-line.js';
+
+interface InterpretOptions {
+  readonly format: string;
+  readonly problems?: boolean;
+}
 
 export function registerInterpret(program: Command): void {
   program
@@ -11,56 +17,54 @@ export function registerInterpret(program: Command): void {
     .description(
       'Read {"input", "tools"} lines on standard input; write {"reasoning", "content", "tool_calls"} lines.',
     )
-    .option('--format <name>', 'output format of the model', 'qwen3_xml')
-    .addHelpText('after', '\nExample:\n  $ steadfast interpret < outputs.jsonl\n')
-    .action(async (options: { format: string }) => {
-      const format = outputFormat(options.format);
+    .option(
+      '--format <name>',
+      `output format of lines that name none: ${FORMAT_NAMES.join(', ')}`,
+      'qwen3_xml',
+    )
+    .option(
+      '--problems',
+      'add "problems": what could not be read, each with the sentence that the model is told',
+    )
+    .addHelpText(
+      'after',
+      `
+One line out for each line in, in order. A line may hold "format"; tools come in MCP's form ({"name", "inputSchema"})
+or OpenAI's ({"type": "function", "function": {...}}). A line that cannot be read ends the command with exit code 2,
+its number, and what was expected.
+
+Examples:
+  $ steadfast interpret < outputs.jsonl > read.jsonl
+  $ echo '{"input": "hm</think>Hello <DONE>"}' | steadfast interpret
+  $ steadfast interpret --format hermes --problems < outputs.jsonl
+`,
+    )
+    .action(async (options: InterpretOptions) => {
+      // Before anything is read: a name that nobody knows.
+      outputFormat(options.format);
       let line = 0;
-      for await (const text of createInterface({
-        input: process.stdin,
-        crlfDelay: Number.POSITIVE_INFINITY,
-      })) {
-        line++;
+      const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
+      for await (const text of lines) {
+        line += 1;
         if (text.trim() === '') continue;
-        const { input, tools } = parseLine(text, line);
-        const { reasoning, content, calls } = format.interpret(input, tools);
-        print(
-          JSON.stringify({
-            reasoning,
-            content,
-            tool_calls: calls,
-          }),
-        );
+        // A slow reader is waited for, so that a file of any length needs the memory of its longest line.
+        if (!process.stdout.write(`${readLine(text, `standard input, line ${line}`, options)}\n`))
+          await once(process.stdout, 'drain');
       }
     });
 }
 
-type Tools = Parameters<ReturnType<typeof outputFormat>['interpret']>[1];
-
-/** Tools come in MCP's form (`inputSchema`) or OpenAI's (`{type: "function", function: {parameters}}`). */
-function parseLine(text: string, line: number): { input: string; tools: Tools } {
-  const place = `standard input, line ${line}`;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(place, 'a JSON object', (error as Error).message);
-  }
-  const { input, tools = [] } = (value ?? {}) as { input?: unknown; tools?: unknown };
-  if (typeof input !== 'string')
-    throw new UsageError(`${place}, input`, 'a string', JSON.stringify(input) ?? 'nothing');
-  if (!Array.isArray(tools))
-    throw new UsageError(`${place}, tools`, 'a list of tools', JSON.stringify(tools));
-  return { input, tools: tools.map((tool, index) => toolOf(tool, `${place}, tool ${index + 1}`)) as Tools };
-}
-
-function toolOf(value: unknown, place: string): unknown {
-  const tool = value as {
-    function?: { name?: unknown; parameters?: unknown };
-    name?: unknown;
-    inputSchema?: unknown;
-  };
-  const name = tool?.function?.name ?? tool?.name;
-  if (typeof name !== 'string') throw new UsageError(place, 'a tool with a name', JSON.stringify(value));
-  return { name, inputSchema: tool.function?.parameters ?? tool.inputSchema ?? {} };
+function readLine(text: string, place: string, options: InterpretOptions): string {
+  const { input, tools, format } = outputLine(text, place);
+  const { reasoning, content, calls, problems } = outputFormat(
+    format ?? options.format,
+    `${place}, format`,
+  ).interpret(input, tools);
+  const told = problems.map((problem) => ({ ...problem, message: problemText(problem) }));
+  return JSON.stringify({
+    reasoning,
+    content,
+    tool_calls: calls,
+    ...(options.problems ? { problems: told } : {}),
+  });
 }

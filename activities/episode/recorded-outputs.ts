@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 import { UsageError } from '../../core/faults.js';
 import { configDiff } from '../../core/fingerprint.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
-import type { JsonObject, ToolSpec } from '../../core/message.js';
+import { outputLine, shown } from '../../core/interpret/output-line.js';
+import type { ToolSpec } from '../../core/message.js';
 import type { ParityCounts, ParityDifference } from './recorded-parity.js';
 
 export interface RecordedOutput {
@@ -68,46 +69,13 @@ export async function checkOutputs(
 }
 
 function outputOf(text: string, place: string, line: number): RecordedOutput {
-  const value = objectOf(text, place);
-  const { key, input, tools = [], format, expected = value } = value;
-  if (typeof input !== 'string') throw new UsageError(`${place}, input`, 'a string', shown(input));
-  if (!Array.isArray(tools)) throw new UsageError(`${place}, tools`, 'a list of tools', shown(tools));
-  if (format !== undefined && typeof format !== 'string')
-    throw new UsageError(`${place}, format`, 'the name of a format', shown(format));
+  const { input, tools, format, value } = outputLine(text, place);
+  const { key, expected = value } = value;
   if (!isObject(expected) || !FIELDS.some((name) => name in expected))
     throw new UsageError(place, `at least one of ${FIELDS.join(', ')}`, shown(Object.keys(value)));
-  return {
-    key: typeof key === 'string' ? key : `line ${line}`,
-    input,
-    tools: tools.map((tool, index) => toolOf(tool, `${place}, tool ${index + 1}`)),
-    format,
-    expected,
-  };
-}
-
-function objectOf(text: string, place: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch (error) {
-    throw new UsageError(place, 'a JSON object', (error as Error).message);
-  }
-  throw new UsageError(place, 'a JSON object', shown(text));
-}
-
-/** MCP's form, or OpenAI's. */
-function toolOf(value: unknown, place: string): ToolSpec {
-  const tool = isObject(value) && isObject(value.function) ? value.function : value;
-  if (!isObject(tool) || typeof tool.name !== 'string')
-    throw new UsageError(place, 'a tool with a name', shown(value));
-  return { name: tool.name, inputSchema: (tool.parameters ?? tool.inputSchema ?? {}) as JsonObject };
+  return { key: typeof key === 'string' ? key : `line ${line}`, input, tools, format, expected };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length <= 80 ? text : `${text.slice(0, 80)}…`;
 }

@@ -6,9 +6,11 @@ import { qwen3Xml } from './qwen3-xml.js';
 
 const FORMATS: readonly OutputFormat[] = [qwen3Xml, hermes, hermesPlain];
 
-/** Throws `UsageError` for an unknown name, listing the known ones. */
-export function outputFormat(name: string): OutputFormat {
+export const FORMAT_NAMES: readonly string[] = FORMATS.map(({ name }) => name);
+
+/** Throws `UsageError` for an unknown name, listing the known ones. `place`: where the name was given. */
+export function outputFormat(name: string, place = 'format'): OutputFormat {
   const format = FORMATS.find((candidate) => candidate.name === name);
-  if (!format) throw new UsageError('format', FORMATS.map((f) => f.name).join(' or '), `"${name}"`);
+  if (!format) throw new UsageError(place, FORMAT_NAMES.join(' or '), `"${name}"`);
   return format;
 }

@@ -52,6 +52,13 @@ describe.each(['qwen3_xml', 'hermes'])('%s reads a megabyte of', (name) => {
   });
 });
 
+test('a number so long that a pattern would run out of stack', () => {
+  const text = '1_'.repeat(10 * LONG);
+  expect(outputFormat('qwen3_xml').interpret(inValue(text), tools).calls[0]?.arguments.p).toHaveLength(
+    text.length,
+  );
+});
+
 describe('schemas', () => {
   const nested = (depth: number, wrap: (inner: Json) => Json, core: Json): Json => {
     let schema = core;
