@@ -56,14 +56,24 @@ function boundOf(
 /** What a trainer says of itself (`capabilities`), as far as plans are concerned. */
 export interface PlanSupport {
   readonly importance: readonly string[];
+  /** True when a plan's bound is checked before the optimizer step. */
   readonly mismatchBound: boolean;
+  /** The bound that the trainer itself proposes: one that samples and trains with the same numbers has a tight one. */
+  readonly proposedBound?: MismatchBound;
 }
 
 /** From `capabilities`; what is not there is not supported. */
 export function planSupport(capabilities: Readonly<Record<string, unknown>>): PlanSupport {
   const { importance, mismatchBound } = capabilities;
   const kinds = Array.isArray(importance) ? importance.filter((kind) => typeof kind === 'string') : [];
-  return { importance: kinds, mismatchBound: mismatchBound === true };
+  const proposed = isBound(mismatchBound) ? { proposedBound: mismatchBound } : {};
+  return { importance: kinds, mismatchBound: mismatchBound === true || isBound(mismatchBound), ...proposed };
+}
+
+function isBound(value: unknown): value is MismatchBound {
+  if (typeof value !== 'object' || value === null) return false;
+  const { meanAbove, shareAbove } = value as Readonly<Record<string, unknown>>;
+  return typeof meanAbove === 'number' && typeof shareAbove === 'number';
 }
 
 /** True when the settings ask for something that not every trainer can do. */
@@ -71,11 +81,14 @@ export function needsSupport({ importance, mismatch }: UpdateSettings): boolean 
   return importance !== undefined || (mismatch !== undefined && mismatch !== 'none');
 }
 
-/** The plan for this trainer. Throws `UsageError` for settings that it cannot follow. `bound`: today's default. */
+/**
+ * The plan for this trainer. Throws `UsageError` for settings that it cannot follow. `bound`: the default for trainers
+ * that propose none.
+ */
 export function planFor(
   { mismatch, ...plan }: UpdateSettings,
   bound: MismatchBound,
-  { importance, mismatchBound }: PlanSupport,
+  { importance, mismatchBound, proposedBound }: PlanSupport,
 ): UpdatePlan {
   if (plan.importance && !importance.includes(plan.importance.kind)) {
     throw new UsageError(
@@ -94,5 +107,5 @@ export function planFor(
       'Leave it away, or write "mismatch: none".',
     );
   }
-  return { ...plan, mismatch: mismatch ?? bound };
+  return { ...plan, mismatch: mismatch ?? proposedBound ?? bound };
 }

@@ -12,7 +12,7 @@ import { createTrainerActivities, type TrainerActivities } from '../../activitie
 import { createTrainerClient } from '../../activities/trainer/client.js';
 import { encodeBatch } from '../../core/batch.js';
 import { stepId } from '../../core/keys.js';
-import { MISMATCH_BOUND, UPDATE_PLAN } from '../../temporal.config.js';
+import { UPDATE_PLAN } from '../../temporal.config.js';
 import { type FaultProxy, startFaultProxy } from '../faults/proxy.js';
 import { claim, stepRow } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
@@ -103,7 +103,7 @@ test('a batch beyond the default bound changes nothing, and its step says why', 
   await putStep(1);
   const refused = perform(direct.applyUpdate, run, 1, batch);
   await expect(refused).rejects.toMatchObject({ type: 'trainer:off_policy', nonRetryable: true });
-  await expect(refused).rejects.toThrow(/off policy: .* nats a token on average \(bound 0\.1\)/);
+  await expect(refused).rejects.toThrow(/off policy: .* nats a token on average \(bound 0\.001\)/);
   const client = createTrainerClient({ url: trainer.url });
   expect((await client.state(signal)).appliedOps).toEqual([]);
   const [step] = await db.ledger.steps(run);
@@ -111,7 +111,7 @@ test('a batch beyond the default bound changes nothing, and its step says why', 
   expect(step?.metrics).toMatchObject({ mismatchShare: 1 });
   expect(step?.metrics.mismatchMean).toBeGreaterThan(0.1);
   expect((await db.ledger.operations(run)).map(({ state, plan }) => [state, plan])).toEqual([
-    ['sent', { ...UPDATE_PLAN, learningRate: 1e-3, mismatch: MISMATCH_BOUND }],
+    ['sent', { ...UPDATE_PLAN, learningRate: 1e-3, mismatch: { meanAbove: 1e-3, shareAbove: 5e-3 } }],
   ]);
   // The same again is refused again: what was recorded is what was sampled.
   await expect(perform(direct.applyUpdate, run, 1, batch)).rejects.toThrow(/off policy/);

@@ -53,6 +53,16 @@ describe('the plan for a trainer', () => {
     expect(planFor(settings({ mismatch: 'none' }), MISMATCH_BOUND, FULL)).toEqual(UPDATE_PLAN);
   });
 
+  test('has the bound that the trainer proposes, unless the run has one of its own', () => {
+    const own = { meanAbove: 1e-3, shareAbove: 5e-3 };
+    const exact = planSupport({ mismatchBound: own });
+    expect(exact).toMatchObject({ mismatchBound: true, proposedBound: own });
+    expect(planFor(settings({}), MISMATCH_BOUND, exact).mismatch).toEqual(own);
+    const written = planFor(settings({ mismatch: { meanAbove: 0.5 } }), MISMATCH_BOUND, exact);
+    expect(written.mismatch).toEqual({ ...MISMATCH_BOUND, meanAbove: 0.5 });
+    expect(planSupport({ mismatchBound: { meanAbove: 1 } }).mismatchBound).toBe(false);
+  });
+
   test('that the trainer cannot follow is refused', () => {
     const weighed = settings({ importance: { kind: 'truncated', cap: 3 } });
     expect(planFor(weighed, MISMATCH_BOUND, FULL)).toMatchObject({

@@ -15,6 +15,7 @@ from .engine import Request
 from .faults import TrainerFault
 from .http_server import Call
 from .invariant import Invariance
+from .mismatch import MISMATCH_BOUND
 from .numerics import numerics
 from .sampler import Sampler, SamplerOptions
 from .sampling import SamplingOptions
@@ -98,7 +99,10 @@ class App:
             "losses": ["clipped-policy-gradient"],
             "normalisation": ["token-mean"],
             "importance": ["truncated"],
-            "mismatchBound": True,
+            "mismatchBound": {
+                "meanAbove": MISMATCH_BOUND.mean_above,
+                "shareAbove": MISMATCH_BOUND.share_above,
+            },
             "optimizer": {"name": "adamw", "beta1": BETA1, "beta2": BETA2, "restore": True},
             "batchByReference": True,
             "model": self._base.config.to_json() | {"parameters": self._base.weights.flat.size},
