@@ -1,14 +1,15 @@
 /** `steadfast results import`: rows of an evaluation that ran elsewhere become `eval/NAME`. */
+import path from 'node:path';
 import { importResults } from '../activities/imports/import-results.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { readIdList } from '../activities/report/select-files.js';
 import type { Termination } from '../core/outcome.js';
 import { domainOf } from '../suites/thinkingbox/domains.js';
 import { withStack } from './context.js';
+import { coverageText, writeKeys } from './coverage-text.js';
 import { EXIT } from './exit.js';
 import { print, printJson, say } from './output.js';
-import { endWith, writeKeys } from './results-run.js';
-import { coverageText } from './results-text.js';
+import { endWith } from './results-run.js';
 
 export interface ImportFlags {
   readonly name: string;
@@ -40,7 +41,7 @@ export async function runImport(files: readonly string[], flags: ImportFlags): P
         },
       );
       const coverage = 'refused' in report ? report.refused : report.coverage;
-      const keysFile = await writeKeys(coverage, files, flags.keysOut);
+      const keysFile = await writeKeys(coverage, path.basename(files[0] ?? 'rows'), flags.keysOut);
       if (flags.json) printJson({ ...report, keysFile });
       else print(coverageText(coverage, keysFile));
       if ('refused' in report) {

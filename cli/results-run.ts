@@ -1,5 +1,4 @@
 /** What `results check`, `summarize` and `compare` do, once their options are read. */
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readResultFiles } from '../activities/report/results-files.js';
 import { readIdList } from '../activities/report/select-files.js';
@@ -10,19 +9,19 @@ import { type Price, type PriceTable, priceOf } from '../core/prices.js';
 import type { CostReport } from '../core/report-data.js';
 import { usageOf } from '../core/results/evaluation.js';
 import type { ResultsSummary } from '../core/results/result-set.js';
-import { homeFolder } from '../infra/setup/root.mjs';
 import { domainOf } from '../suites/thinkingbox/domains.js';
 import { showComparison } from './compare-show.js';
 import { sideName } from './compare-sides.js';
+import { coverageText, writeKeys } from './coverage-text.js';
 import { EXIT } from './exit.js';
 import { print, printJson, say } from './output.js';
 import type { CompareFlags, ResultsFlags } from './results.js';
-import { conductText, costText, coverageText, SHOWN_KEYS, scoresText, WRONG } from './results-text.js';
+import { conductText, costText, scoresText } from './results-text.js';
 import { readPrices } from './run/prices.js';
 
 export async function checkResults(files: readonly string[], flags: ResultsFlags): Promise<void> {
   const { coverage, rows, k } = await summarise(files, flags);
-  const keysFile = await writeKeys(coverage, files, flags.keysOut);
+  const keysFile = await writeKeys(coverage, path.basename(files[0] ?? 'rows'), flags.keysOut);
   if (flags.json) printJson({ rows, repeat: k, coverage, keysFile });
   else print(coverageText(coverage, keysFile));
   endWith(coverage);
@@ -32,7 +31,7 @@ export async function summarizeResults(files: readonly string[], flags: ResultsF
   const prices = await pricesOf(flags);
   const price = prices && priceOf(prices, flags.model ?? '*');
   const summary = await summarise(files, flags);
-  const keysFile = await writeKeys(summary.coverage, files, flags.keysOut);
+  const keysFile = await writeKeys(summary.coverage, path.basename(files[0] ?? 'rows'), flags.keysOut);
   const cost = costOfResults(summary, price);
   if (flags.json) {
     const { placed: _placed, ...rest } = summary;
@@ -76,26 +75,6 @@ async function summarise(files: readonly string[], flags: ResultsFlags): Promise
     systemErrorsAsFailed: flags.systemErrorsAsFailed ?? false,
     domainOf: (scenario) => domainOf(scenario, null),
   });
-}
-
-/** The file with every key that is wrong: the one asked for, or one of our own where the terminal cannot hold them all. */
-export async function writeKeys(
-  coverage: Coverage,
-  files: readonly string[],
-  wanted: string | undefined,
-): Promise<string | null> {
-  const many = Object.keys(WRONG).some((kind) => coverage[kind as keyof typeof WRONG].length > SHOWN_KEYS);
-  if (wanted === undefined && !many) return null;
-  const file = wanted ?? path.join(homeFolder(), 'keys', `${path.basename(files[0] ?? 'rows')}.tsv`);
-  if (wanted === undefined) await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, keyLines(coverage).join(''));
-  return file;
-}
-
-function keyLines(coverage: Coverage): string[] {
-  return Object.entries(WRONG).flatMap(([kind, name]) =>
-    coverage[kind as keyof typeof WRONG].map((key) => `${name}\t${key}\n`),
-  );
 }
 
 async function pricesOf({ prices, promptPrice, sampledPrice }: ResultsFlags): Promise<PriceTable | null> {

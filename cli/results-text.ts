@@ -1,37 +1,8 @@
-/** Coverage and scores of result rows, for the terminal. */
+/** Scores of result rows, for the terminal. */
 import { compact, count, dollars, duration, number, percent } from '../activities/report/format.js';
-import type { Coverage } from '../core/metrics/coverage.js';
 import type { Score } from '../core/metrics/scores.js';
 import type { CostReport, Estimate } from '../core/report-data.js';
 import type { ResultsSummary } from '../core/results/result-set.js';
-
-export const SHOWN_KEYS = 20;
-
-export const WRONG = {
-  missing: 'missing',
-  duplicate: 'duplicate',
-  unexpected: 'unexpected',
-  systemError: 'system error',
-} as const;
-
-/** `keysFile`: where all keys are, when they are more than are shown here. */
-export function coverageText(coverage: Coverage, keysFile: string | null): string {
-  const head = `${coverage.clean} of ${coverage.expected} expected keys are clean`;
-  if (coverage.complete) return `${head}: coverage is complete`;
-  const parts = Object.entries(WRONG).flatMap(([kind, name]) => {
-    const keys = coverage[kind as keyof typeof WRONG];
-    if (keys.length === 0) return [];
-    const rest = keys.length - SHOWN_KEYS;
-    const more = rest > 0 ? [`  ... and ${rest} more${keysFile === null ? '' : ` in ${keysFile}`}`] : [];
-    return [`${name} (${keys.length}):`, ...keys.slice(0, SHOWN_KEYS).map((key) => `  ${key}`), ...more];
-  });
-  const { missing, unexpected } = coverage;
-  const other =
-    missing.length > 0 && unexpected.length > 0
-      ? ['Keys that nobody expects beside missing ones: are these rows of another list of tasks?']
-      : [];
-  return [head, ...parts, ...other].join('\n');
-}
 
 export function scoresText(
   { scores, k, coverage, tasks }: ResultsSummary,

@@ -75,6 +75,8 @@ export interface ScoreLine {
   readonly passAt1: Estimate;
   /** Unbiased pass@k: at least one of k passes. */
   readonly passAtK: Estimate;
+  /** Unbiased pass^k: every one of k passes. Absent in reports of earlier versions. */
+  readonly passPowerK?: Estimate;
   /** Share of tasks whose every one of k attempts passed. */
   readonly observedK: Estimate;
   /** Number of tasks whose every one of k attempts passed. */

@@ -98,7 +98,7 @@ export function renderComparison(data: ComparisonData): string {
     [{ id: 'others', label: 'Others' }, othersSection(data)],
     [{ id: 'frontier', label: 'Cost' }, frontierSection(data)],
     [{ id: 'moved', label: 'Moved' }, movedSection(data)],
-    [{ id: 'curves', label: 'Attempts' }, curvesSection(data)],
+    [{ id: 'curves', label: 'Attempts' }, curvesSection(data.before, data.after)],
     [{ id: 'scores', label: 'Scores' }, scoresSection(data.before, data.after, 'Before and after')],
     [{ id: 'tasks', label: 'Tasks' }, tasksSection(data.before, data.after, data.paired)],
     [{ id: 'conduct', label: 'Conduct' }, conductSection(evaluations)],

@@ -9,6 +9,7 @@ import { banners } from './sections/banners.js';
 import { cards } from './sections/cards.js';
 import { conductSection } from './sections/conduct.js';
 import { costSection } from './sections/cost.js';
+import { curvesSection } from './sections/curves.js';
 import { endingSection } from './sections/ending.js';
 import { header } from './sections/header.js';
 import { integritySection } from './sections/integrity.js';
@@ -28,6 +29,7 @@ export function renderReport(data: ReportData): string {
       scoresSection(data.before, data.after, both ? 'Before and after' : 'Scores'),
     ],
     [{ id: 'tasks', label: 'Tasks' }, tasksSection(data.before, data.after, data.paired)],
+    [{ id: 'curves', label: 'Attempts' }, curvesSection(data.before, data.after)],
     [{ id: 'training', label: 'Training' }, trainingSection(data.training)],
     [{ id: 'probe', label: 'Probe' }, probeSection(data.probe)],
     [{ id: 'cost', label: 'Cost' }, costSection(data)],

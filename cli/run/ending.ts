@@ -6,13 +6,18 @@ import type { CampaignRow, Ledger } from '../../core/ledger.js';
 import type { Estimate } from '../../core/report-data.js';
 import { histogramText } from '../../core/selection/histogram.js';
 import { stageCampaignId } from '../../core/stage-configs.js';
+import { gapsText } from './gaps.js';
 import { goOnText } from './go-on-text.js';
 
 export async function endText(ledger: Ledger, row: CampaignRow): Promise<string> {
   const lines: string[] = [];
   if (row.kind === 'pipeline') lines.push(...(await pipelineText(ledger, row)));
   else if (row.kind === 'train') lines.push(...trainText(row));
-  else lines.push(...attemptsText(row.result as AttemptsSummary | null));
+  else {
+    const result = row.result as AttemptsSummary | null;
+    lines.push(...attemptsText(result));
+    if (result?.expected !== undefined && !result.complete) lines.push(await gapsText(ledger, row));
+  }
   if (row.state !== 'done') lines.push(...(await goOnText(ledger, row)));
   return lines.join('\n');
 }

@@ -85,17 +85,25 @@ export function scoreTable(before: EvaluationReport | null, after: EvaluationRep
 /** Both sides in figures: what the tracks show, for reading, copying and screen readers. */
 function numbers(before: EvaluationReport | null, after: EvaluationReport | null): Html {
   const sides = [before, after].filter((each): each is EvaluationReport => each?.scores != null);
+  const power = sides.some(({ scores }) => scores?.some(({ passPowerK }) => passPowerK));
   const figure = (value: Estimate): string =>
     `${percent(value.value)}${interval(value) && ` (${interval(value)})`}`;
   return plainTable(
     'All scores with their intervals',
-    ['Tasks', 'Evaluation', 'Passed', ...columns(sides.at(-1)?.k ?? 0).map((column) => column.title)],
+    [
+      'Tasks',
+      'Evaluation',
+      'Passed',
+      ...columns(sides.at(-1)?.k ?? 0).map((column) => column.title),
+      ...(power ? [`pass^${sides.at(-1)?.k}`] : []),
+    ],
     sides.flatMap((side) =>
       (side.scores ?? []).map((line) => [
         lineTitle(line),
         side.label,
         `${count(line.passed)} of ${count(line.attempts)}`,
         ...columns(side.k).map((column) => figure(column.pick(line))),
+        ...(power ? [line.passPowerK ? figure(line.passPowerK) : '–'] : []),
       ]),
     ),
   );
