@@ -13,6 +13,7 @@ import { restoreText, troubledRestores } from './run/restores.js';
 import { type CampaignSnapshot, snapshot } from './run/snapshot.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
 import { pendingOf, troublesAmong, troubleText, withoutWorkflow } from './run/troubles.js';
+import { waitingTexts } from './run/waiting.js';
 import { watch } from './run/watch.js';
 
 interface StatusOptions {
@@ -49,9 +50,12 @@ async function everything(context: StackContext, options: StatusOptions): Promis
     context,
     seen.flatMap((one) => one.campaigns),
   );
-  if (options.json) printJson({ campaigns: seen.flatMap((one) => documentsOf(one, lanes)), troubles });
-  else {
-    const lines = [...seen.flatMap((one) => linesOf(one, lanes)), ...troubles.map(warning)];
+  const providers = await (await context.rates()).list();
+  if (options.json) {
+    printJson({ campaigns: seen.flatMap((one) => documentsOf(one, lanes)), troubles, providers });
+  } else {
+    const waits = waitingTexts(providers).map(warning);
+    const lines = [...seen.flatMap((one) => linesOf(one, lanes)), ...waits, ...troubles.map(warning)];
     print(lines.length === 0 ? 'no campaigns yet' : lines.join('\n'));
   }
 }
@@ -64,11 +68,21 @@ async function one(context: StackContext, name: string, options: StatusOptions):
   const { troubles, playing } = await askTemporal(context, [seen]);
   const restores = await troubledRestores(ledger, idsOf(seen));
   const lanes = await lanesOf(context, seen.campaigns);
+  const providers = await (await context.rates()).list();
   if (options.json) {
     const campaigns = seen.campaigns.map((campaign) => withLanes(campaign, lanes));
-    printJson({ ...documentsOf(seen, lanes)[0], campaigns, inFlight: playing, troubles, restores });
+    printJson({
+      ...documentsOf(seen, lanes)[0],
+      campaigns,
+      inFlight: playing,
+      troubles,
+      restores,
+      providers,
+    });
   } else {
-    const warnings = [...troubles.map(warning), ...restores.map((row) => pc.yellow(`! ${restoreText(row)}`))];
+    const waits = waitingTexts(providers);
+    const restored = restores.map(restoreText);
+    const warnings = [...waits, ...troubles, ...restored].map(warning);
     const episodes = playing && inFlightText(playing);
     const lines = [...linesOf(seen, lanes), ...(episodes ? [episodes] : []), ...warnings];
     print([...lines, `Temporal: ${workflowUrl(context, id)}`].join('\n'));

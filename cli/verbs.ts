@@ -157,6 +157,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./verify.js')).registerVerify,
   },
   {
+    name: 'limits',
+    summary: 'requests and tokens a minute that model providers allow',
+    group: TOOLS,
+    load: async () => (await import('./limits.js')).registerLimits,
+  },
+  {
     name: 'suite',
     summary: 'list or check a suite',
     group: TOOLS,

@@ -26,8 +26,13 @@ export function requireUsed(config: CampaignConfig, table: ProviderTable): void 
   if (unused === undefined) return;
   const near = nearest(unused, used);
   const expected =
-    used.length === 0 ? 'no limits, since no endpoint has a provider' : `one of ${used.join(', ')}`;
-  throw new UsageError(`providers.${unused}`, expected, 'another', near && `Did you mean ${near}?`);
+    used.length === 0 ? 'no limits, since no model of this file has a provider' : `one of ${used.join(', ')}`;
+  throw new UsageError(
+    `providers.${unused}`,
+    expected,
+    'limits that nothing would keep',
+    near && `Did you mean ${near}?`,
+  );
 }
 
 /**

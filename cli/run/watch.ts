@@ -11,6 +11,7 @@ import { patiently } from './patiently.js';
 import { progressLine } from './progress.js';
 import { snapshot } from './snapshot.js';
 import { type Trouble, troublesOf, troubleText } from './troubles.js';
+import { waitingTexts } from './waiting.js';
 
 const POLL_MS = 1_000;
 /** Nothing has ended for so long: ask Temporal what is being tried again. */
@@ -40,13 +41,18 @@ export async function watch(
       const seen = await patiently(() => snapshot(ledger, id));
       if (!seen) refuseStopped(context);
       else {
-        const troubles = stall.lasts(seen) ? await troublesIfKnown(context, [id, ...idsOf(seen)]) : [];
+        const stalled = stall.lasts(seen);
+        const troubles = stalled ? await troublesIfKnown(context, [id, ...idsOf(seen)]) : [];
+        const waits = stalled
+          ? waitingTexts((await patiently(async () => (await context.rates()).list())) ?? [])
+          : [];
         painter?.paint([
           ...seen.campaigns.map((campaign) => ({
             id: campaign.id,
             state: campaign.state,
             line: progressLine(campaign),
           })),
+          ...waits.map((text) => ({ id: 'providers', state: 'running', line: pc.yellow(`! ${text}`) })),
           ...troubles.map((trouble) => ({
             id: `${trouble.activity} ${trouble.reason}`,
             state: 'running',

@@ -52,6 +52,8 @@ function expectation(issue: z.core.$ZodIssue): string {
       return alternatives(issue.values.map(String));
     case 'invalid_union':
       return 'discriminator' in issue ? alternatives(wordsOf(issue)) : unionWords(issue.errors);
+    case 'invalid_key':
+      return `${issue.issues[0]?.message ?? 'another name'} as its name`;
     case 'invalid_format':
       return issue.format === 'url' ? 'a URL' : issue.message;
     default:

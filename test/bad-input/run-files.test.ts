@@ -50,8 +50,17 @@ describe('a run file', () => {
     ['selection: {retainBands: [hrad]}', 'selection.retainBands.0: expected one of too_hard, hard'],
     [
       'model: {kind: chta}',
-      'model.kind: expected one of trainer, chat, scripted, found "chta" (did you mean chat?)',
+      'model.kind: expected one of trainer, chat, token, scripted, found "chta" (did you mean chat?)',
     ],
+    [
+      'user: {baseUrl: "https://h/v1"}',
+      'user.model: expected the name of the model at baseUrl, found nothing',
+    ],
+    ['judge: {apiKeyEnv: KEY}', 'judge.baseUrl: expected the address that the key of apiKeyEnv belongs to'],
+    ['judge: {temperature: 9}', 'judge.temperature: expected at most 2, found 9'],
+    ['providers: {a: {}}', 'providers.a: expected requestsPerMinute, tokensPerMinute or both'],
+    ['providers: {a b: {requestsPerMinute: 1}}', 'providers.a b: expected a name of letters, digits'],
+    ['providers: {a: {requests: 1}}', 'unknown key providers.a.requests (did you mean requestsPerMinute?)'],
     ['model: {kind: chat, baseUrl: nowhere, model: m}', 'model.baseUrl: expected a URL, found "nowhere"'],
     ['[1, 2]', 'the file: expected keys with values, found a list'],
     ['just text', 'the file: expected keys with values, found "just text"'],
