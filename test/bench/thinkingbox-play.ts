@@ -11,6 +11,7 @@ import { createLocalArtifacts } from '../../activities/artifacts/local.js';
 import { type PlayedEpisode, playEpisode } from '../../activities/episode/play.js';
 import { storeTrajectory } from '../../activities/episode/trajectory.js';
 import { createProcessDriver } from '../../activities/sandbox/process.js';
+import type { Json, JsonObject } from '../../core/message.js';
 import type { Task } from '../../core/suite.js';
 import { replayPolicy } from '../../suites/thinkingbox/golden.js';
 import { openThinkingBox } from '../../suites/thinkingbox/open.js';
@@ -167,20 +168,28 @@ function altered(golden: readonly ScriptedCall[]): readonly ScriptedCall[] | und
       return last && golden.filter((call) => call !== last);
     }
     case 'amount': {
-      const at = golden.findIndex((call) => writes.includes(call) && amountOf(call) !== undefined);
-      return at < 0 ? undefined : golden.map((call, index) => (index === at ? withMore(call) : call));
+      const at = golden.findIndex((call) => writes.includes(call) && withMore(call.arguments) !== undefined);
+      return at < 0 ? undefined : golden.map((call, index) => (index === at ? raised(call) : call));
     }
   }
 }
 
-function amountOf({ arguments: args }: ScriptedCall): string | undefined {
-  return Object.keys(args).find(
-    (name) => /amount|price|total|cost|fee/.test(name) && typeof args[name] === 'number',
-  );
+function raised(call: ScriptedCall): ScriptedCall {
+  const args = withMore(call.arguments) as JsonObject;
+  return { name: call.name, arguments: args, argumentsText: JSON.stringify(args) };
 }
 
-function withMore(call: ScriptedCall): ScriptedCall {
-  const name = amountOf(call) as string;
-  const args = { ...call.arguments, [name]: (call.arguments[name] as number) + 1 };
-  return { name: call.name, arguments: args, argumentsText: JSON.stringify(args) };
+/** The value with its first number one higher, or undefined where it holds none. */
+function withMore(value: Json): Json | undefined {
+  if (typeof value === 'number') return value + 1;
+  if (typeof value === 'string' && /^\d+\.\d{2}$/.test(value)) return (Number(value) + 1).toFixed(2);
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const more = withMore(inner);
+    if (more === undefined) continue;
+    return Array.isArray(value)
+      ? value.map((item: Json, index) => (String(index) === key ? more : item))
+      : { ...value, [key]: more };
+  }
+  return undefined;
 }
