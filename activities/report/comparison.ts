@@ -100,7 +100,7 @@ export function renderComparison(data: ComparisonData): string {
     [{ id: 'moved', label: 'Moved' }, movedSection(data)],
     [{ id: 'curves', label: 'Attempts' }, curvesSection(data.before, data.after)],
     [{ id: 'scores', label: 'Scores' }, scoresSection(data.before, data.after, 'Before and after')],
-    [{ id: 'tasks', label: 'Tasks' }, tasksSection(data.before, data.after, data.paired)],
+    [{ id: 'tasks', label: 'Tasks' }, tasksSection(data.before, data.after, data.paired, false)],
     [{ id: 'conduct', label: 'Conduct' }, conductSection(evaluations)],
     [{ id: 'sides', label: 'Sides' }, sides(evaluations)],
   ];

@@ -25,7 +25,9 @@ export function compareEvaluations(
 ): Comparison {
   const [kBefore, kAfter] = typeof k === 'number' ? [k, k] : k;
   const pairs = pairTasks(before, after);
-  const dependable = pairs.map((pair) => ({
+  // Of a task that lacks attempts it is not known whether it can be depended on.
+  const known = pairs.filter((pair) => pair.before.attempts >= kBefore && pair.after.attempts >= kAfter);
+  const dependable = known.map((pair) => ({
     taskId: pair.before.taskId,
     was: isDependable(pair.before, kBefore),
     is: isDependable(pair.after, kAfter),

@@ -36,9 +36,9 @@ export interface ResultsSummary {
   readonly tasks: readonly TaskCounts[];
   /** Reasons why conversations ended, in the rows' own words. */
   readonly endings: Readonly<Record<string, TerminationCounts>>;
-  /** Null unless every expected row that is there has token counts. */
+  /** Null unless every clean row has token counts; a lost one may have been lost before its first token. */
   readonly tokens: RowTokens | null;
-  /** Expected rows without token counts: with one of them there is no sum. */
+  /** Clean rows without token counts: with one of them there is no sum. */
   readonly rowsWithoutTokens: number;
   readonly tools: ToolUse | null;
   readonly time: EpisodeTime | null;
@@ -87,7 +87,7 @@ export class ResultSet {
       tasks,
       endings: countEndings(rows),
       tokens: sumTokens(rows),
-      rowsWithoutTokens: rows.filter(({ tokens }) => tokens === null).length,
+      rowsWithoutTokens: rows.filter(unknownTokens).length,
       tools: toolUse(rows),
       time: episodeTime(rows),
       placed: rows,
@@ -106,7 +106,10 @@ function scored({ taskId, outcome }: ResultRow, domain: string): ScoredAttempt {
 
 function countEndings(rows: readonly ResultRow[]): Record<string, TerminationCounts> {
   const counts = new Map<string, TerminationCounts>();
-  for (const { ending, outcome } of rows) {
+  for (const row of rows) {
+    const { outcome } = row;
+    // What the runner writes as the ending of a lost episode says nothing.
+    const ending = outcome === 'system_error' ? 'system_error' : row.ending;
     const before = counts.get(ending) ?? { attempts: 0, passed: 0 };
     const passed = before.passed + (outcome === 'passed' ? 1 : 0);
     counts.set(ending, { attempts: before.attempts + 1, passed });
@@ -114,15 +117,20 @@ function countEndings(rows: readonly ResultRow[]): Record<string, TerminationCou
   return Object.fromEntries(counts);
 }
 
+function unknownTokens({ tokens, outcome }: ResultRow): boolean {
+  return tokens === null && outcome !== 'system_error';
+}
+
 function sumTokens(rows: readonly ResultRow[]): ResultsSummary['tokens'] {
   let prompt = 0;
   let sampled = 0;
   let calls = 0;
+  if (rows.every(({ tokens }) => tokens === null) || rows.some(unknownTokens)) return null;
   for (const { tokens } of rows) {
-    if (tokens === null) return null;
+    if (tokens === null) continue;
     prompt += tokens.prompt;
     sampled += tokens.sampled;
     calls += tokens.calls;
   }
-  return rows.length === 0 ? null : { prompt, sampled, calls };
+  return { prompt, sampled, calls };
 }

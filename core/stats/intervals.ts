@@ -52,7 +52,7 @@ export function bootstrapMean(values: readonly number[], name: string): Estimate
   return { value, ...bootstrapInterval(values, name) };
 }
 
-/** Mean of differences[task]; `bootstrap` for differences of a share of tasks, else Student's t. */
+/** Mean of differences[task] in [-1, 1]; `bootstrap` for differences of a share of tasks, else Student's t. */
 export function pairedMean(
   differences: readonly number[],
   method: 't' | 'bootstrap',
@@ -68,7 +68,7 @@ export function pairedMean(
   if (method === 'bootstrap') return { value, ...bootstrapInterval(differences, name) };
   const variance = sum(differences.map((difference) => (difference - value) ** 2)) / (count - 1);
   const margin = jstat.studentt.inv(UPPER, count - 1) * Math.sqrt(variance / count);
-  return { value, low: value - margin, high: value + margin };
+  return { value, low: Math.max(-1, value - margin), high: Math.min(1, value + margin) };
 }
 
 /** Wilson's score interval for k of n. */

@@ -56,6 +56,10 @@ describe.skipIf(!existsSync(vectors))('shared vectors (skipped without ../shared
     const left = await summaryOf('system_error', { allowIncomplete: true });
     expect(left.scores?.[0]).toMatchObject({ attempts: 19, passed: 16 });
     const failed = await summaryOf('system_error', { systemErrorsAsFailed: true });
+    expect(failed.endings).toEqual({
+      done: { attempts: 19, passed: 16 },
+      system_error: { attempts: 1, passed: 0 },
+    });
     expect(failed.scores?.[0]).toMatchObject({ attempts: 20, passed: 16 });
     expect((await summaryOf('duplicate', { allowIncomplete: true })).scores?.[0]?.attempts).toBe(19);
   });

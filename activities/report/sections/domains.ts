@@ -45,7 +45,7 @@ export function domainsSection({ before, after, paired }: ComparisonData): Html 
   return section(
     'domains',
     'Change by domain',
-    html`Differences of the same tasks, ${after.id} minus ${before.id}, from −${percent(reach, 0)} to +${percent(reach, 0)}, with 95 % intervals over tasks. A filled dot differs from no change by more than chance gives.`,
+    html`Differences of the same tasks, ${after.id} minus ${before.id}, from ${points(-reach)} to ${points(reach)}, with 95 % intervals over tasks. A filled dot differs from no change by more than chance gives.`,
     html`<table class="scores stack"><thead><tr><th scope="col">Tasks</th>${columns.map(({ title }) => html`<th scope="col">${title}</th>`)}</tr></thead><tbody class="all">${row(all)}</tbody><tbody>${lines.slice(1).map(row)}</tbody></table>`,
   );
 }

@@ -22,7 +22,7 @@ export function othersSection({ before, after, paired, others }: ComparisonData)
   return section(
     'others',
     `Each against ${before.id}`,
-    html`Differences of the same tasks, from −${percent(reach, 0)} to +${percent(reach, 0)}, with 95 % intervals over tasks.`,
+    html`Differences of the same tasks, from ${points(-reach)} to ${points(reach)}, with 95 % intervals over tasks.`,
     html`<table class="scores stack"><thead><tr><th scope="col">Evaluation</th><th scope="col">pass@1</th><th scope="col">${kOfK(after.k)}</th><th scope="col">gained, lost</th></tr></thead><tbody>${lines.map(
       (line) =>
         html`<tr><th scope="row">${line.evaluation.id}<small>${line.evaluation.model}</small></th>${cell(line, 'passAt1', 'pass@1')}${cell(line, 'observedK', kOfK(after.k))}<td data-label="gained, lost">${line.paired ? html`<b class="gain">+${line.paired.gained.length}</b> / <b class="loss">−${line.paired.lost.length}</b>` : '–'}</td></tr>`,

@@ -44,6 +44,8 @@ export function tasksSection(
   before: EvaluationReport | null,
   after: EvaluationReport | null,
   paired: PairedReport | null,
+  /** False where tasks that moved are told elsewhere on the page. */
+  names = true,
 ): Html {
   const from = before?.scores ? before : null;
   const to = after?.scores ? after : null;
@@ -58,6 +60,6 @@ export function tasksSection(
     from && to
       ? html`How many of ${shown.k} attempts each task passed. Training that works moves tasks to the right; only the last column, ${kOfK(shown.k)}, can be depended on.`
       : `How many of ${shown.k} attempts each task passed.`,
-    html`<div class="panel">${passesChart('passes', shown.k, from && to ? from.tasks : null, shown.tasks)}${from && to && html`<p class="legend"><span class="swatch after">after, upwards</span><span class="swatch before">before, downwards</span></p>`}</div>${paired && named('gained', paired.gained, 'gained')}${paired && named('lost', paired.lost, 'lost')}${fold(`All ${plural(order.length, 'task')}, best first`, list, order.length <= OPEN_LIST)}`,
+    html`<div class="panel">${passesChart('passes', shown.k, from && to ? from.tasks : null, shown.tasks)}${from && to && html`<p class="legend"><span class="swatch after">after, upwards</span><span class="swatch before">before, downwards</span></p>`}</div>${names && paired && named('gained', paired.gained, 'gained')}${names && paired && named('lost', paired.lost, 'lost')}${fold(`All ${plural(order.length, 'task')}, best first`, list, order.length <= OPEN_LIST)}`,
   );
 }

@@ -9,6 +9,12 @@ export const CHARTS = `
 .chart .line{fill:none;stroke:var(--accent);stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
 .chart .area{fill:var(--accent);opacity:.09}
 .chart .dots circle{fill:var(--accent)}.chart .final{fill:var(--accent);stroke:var(--surface);stroke-width:2}
+.chart .run path{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.chart .run.before path{stroke:var(--before);stroke-dasharray:5 4}.chart .run.after path{stroke:var(--accent)}
+.chart .run.before circle{fill:var(--surface);stroke:var(--before);stroke-width:1.5}.chart .run.after circle{fill:var(--accent)}
+.chart .parts{stroke:var(--loss);stroke-width:1.5;stroke-dasharray:1.5 3;stroke-linecap:round}
+.runs-cards{grid-template-columns:minmax(0,1fr)}.smalls.four{grid-template-columns:repeat(auto-fit,minmax(210px,1fr))}.smalls.four .card:last-child:nth-child(odd){grid-column:auto}
+.left .plain td,.left .plain thead th:not(:first-child){text-align:left}.left .plain td{white-space:normal;overflow-wrap:anywhere}
 .chart .bars rect{fill:var(--accent)}
 .m-systemErrors .bars rect{fill:var(--loss)}
 .chart .empty{font-size:13px}

@@ -1,5 +1,6 @@
 /** What only comparisons have: the headline table, differences, the cost front, runs of moved tasks. */
 export const COMPARISON = `
+.plain.left thead th:not(:first-child){text-align:left}.part>h2+.scroll{margin-top:14px}
 .figures{background:var(--surface);border:1px solid var(--line);border-radius:var(--r);border-collapse:separate;border-spacing:0;box-shadow:var(--shadow);font-size:15px}
 .figures th,.figures td{padding:9px 20px;border-top:1px solid var(--line);text-align:right;white-space:nowrap;vertical-align:baseline;overflow-wrap:normal}
 .figures thead th{border-top:0;white-space:normal;overflow-wrap:anywhere}.figures th:first-child{text-align:left;font-weight:400;color:var(--ink2)}
