@@ -81,6 +81,13 @@ it('a run whose every process was killed ends like one that was left alone', asy
       ['eval/killed-base', 0],
       ['probe/killed', 0],
     ]);
+    for (const stage of await ledger.campaigns({ parent: id })) {
+      const { result } = (await ledger.campaign(stage.id))!;
+      expect([stage.id, parityNote(result)]).toEqual([
+        stage.id,
+        expect.objectContaining({ state: 'proven' }),
+      ]);
+    }
   } finally {
     await pool.end();
   }
