@@ -72,8 +72,14 @@ function tryText({ state, fault }: TryRow): string {
   return `${state}: ${fault.kind}${fault.code ? ` ${fault.code}` : ''}, ${fault.message}`;
 }
 
-function trajectoryText({ messages, verdict, effects, expected }: Trajectory): string[] {
+function trajectoryText({ messages, verdict, effects, expected, waitedMs = 0 }: Trajectory): string[] {
   const lines = ['', ...messages.flatMap(messageText)];
+  if (waitedMs > 0)
+    lines.push(
+      pc.dim(
+        `waited ${(waitedMs / 1_000).toFixed(1)} s for the limits of providers, on no clock of the episode`,
+      ),
+    );
   for (const reason of verdict?.reasons ?? []) lines.push(pc.red(`✗ ${reason}`));
   for (const { question, answer } of verdict?.judged ?? [])
     lines.push(`judge: ${question} ${answer ? 'yes' : 'no'}`);
