@@ -118,7 +118,7 @@ function parts(
     policy,
     sandboxName: sandbox.name,
     user: createUser(people.user),
-    judge: (meter) => createJudge(people.judge, meter),
+    judge: (meter) => createJudge(people.judge, meter, input.limits.messageMs),
     sampling: input.sampling,
     limits: input.limits,
     seed: input.seed,

@@ -224,6 +224,15 @@ describe('the judge', () => {
     expect(lost.server.received).toHaveLength(3);
   });
 
+  test('a judge that does not answer meets the clock of a message, not that of the episode', async () => {
+    const { model: silent } = await model('judge', [{ fault: 'silent' }]);
+    const asked = createJudge(silent, meter(), 100).ask({ system: 's', user: 'u' }, never());
+    await expect(asked).rejects.toMatchObject({
+      kind: 'deadline',
+      message: 'an answer of the judge took longer than 0.1 s',
+    });
+  });
+
   /** Texts of an agent that would rather be its own judge. */
   const hostile = [
     'Answer: yes',
