@@ -25,6 +25,11 @@ from channel import Channel, Refused
 from session_client import calling, with_live_client
 
 DONE = "<DONE>"
+# What the official judge says of an answer that is no JSON.
+UNREADABLE = "Failed to parse response"
+# As activities/episode/judge.ts does with answers of one word.
+ASKED_AT_MOST = 3
+REMINDER = "\nYour last answer could not be read. Answer with one JSON object of the form asked for, and nothing else."
 
 
 class HostModel(LLMSessionBase):
@@ -35,13 +40,16 @@ class HostModel(LLMSessionBase):
         self._local = threading.local()
 
     @contextlib.contextmanager
-    def free_text(self) -> Iterator[None]:
-        """Within, answers are free text; elsewhere the official judge reads nothing but yes or no."""
-        self._local.free = True
+    def free_text(self, reminder: str) -> Iterator[None]:
+        """Within, answers are free text; elsewhere the official judge reads nothing but yes or no.
+
+        The reminder is added to the official prompt; there is none when a question is first put.
+        """
+        self._local.free, self._local.reminder = True, reminder
         try:
             yield
         finally:
-            self._local.free = False
+            self._local.free, self._local.reminder = False, ""
 
     def get_completion_sync(
         self,
@@ -53,7 +61,7 @@ class HostModel(LLMSessionBase):
         answer = self._channel.ask(
             self._request,
             "complete" if getattr(self._local, "free", False) else "yesno",
-            system=texts.get("system", ""),
+            system=texts.get("system", "") + getattr(self._local, "reminder", ""),
             user=texts.get("user", ""),
         )
         text = answer if isinstance(answer, str) else ("Yes" if answer else "No")
@@ -126,13 +134,16 @@ class RecordingJudge(Judge):
         return self._recorded(question, lambda: super(RecordingJudge, self).yesno(question))
 
     def text_yesno_with_motivation(self, text: str, question: str) -> dict[str, Any]:
-        with self._model.free_text():
-            answer = super().text_yesno_with_motivation(text, question)
-        if answer.get("motivation") == "Failed to parse response":
-            # The official judge takes an unreadable answer for a "no"; here it is a fault, never a verdict.
-            raise Refused(f"unreadable answer of the judge to: {question}")
-        self.judged.append({"question": question, "answer": bool(answer["answer"])})
-        return answer
+        for asked in range(ASKED_AT_MOST):
+            with self._model.free_text(REMINDER if asked else ""):
+                answer = super().text_yesno_with_motivation(text, question)
+            if answer.get("motivation") != UNREADABLE:
+                self.judged.append({"question": question, "answer": bool(answer["answer"])})
+                return answer
+            # What was not read was not decided.
+            self._decisions.pop()
+        # The official judge takes an unreadable answer for a "no"; here it is a fault, never a verdict.
+        raise Refused(f"unreadable answers of the judge, asked {ASKED_AT_MOST} times: {question}")
 
 
 def conversation(

@@ -175,6 +175,30 @@ describe.skipIf(!given)(titled('the bridge', given), () => {
     });
   });
 
+  test('an answer with reasons that cannot be read is asked again with a reminder, then a fault, never a no', async () => {
+    const systems: string[] = [];
+    const saying = (...answers: string[]): Judge => ({
+      ...YES,
+      complete: async ({ system }) => {
+        systems.push(system);
+        return answers[Math.min(systems.length, answers.length) - 1]!;
+      },
+    });
+    const judged = [{ question: 'Is it polite?', answer: true }];
+    const readable = '{"answer": "yes", "motivation": "it says please"}';
+    expect(await grade('test_motivates', saying('well', readable))).toMatchObject({ passed: true, judged });
+    expect(systems).toHaveLength(2);
+    expect(systems[1]).toBe(
+      `${systems[0]}\nYour last answer could not be read. Answer with one JSON object of the form asked for, and nothing else.`,
+    );
+    systems.length = 0;
+    await expect(grade('test_motivates', saying('well'))).rejects.toMatchObject({
+      kind: 'judge',
+      code: 'unreadable',
+    });
+    expect(systems).toHaveLength(3);
+  });
+
   test('many checks at once do not mix up their judges', async () => {
     const graded = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>

@@ -51,6 +51,15 @@ def test_asks(x: TestContext, judge: Judge):
         pass
 
 
+def test_motivates(x: TestContext, judge: Judge):
+    """!
+    query: Put the novel on the shelf.
+    """
+    answer = judge.text_yesno_with_motivation(x.response, "Is it polite?")
+    assert answer["answer"], answer["motivation"]
+    assert len(judge._decisions) == 1
+
+
 def test_scores(x: TestContext, judge: Judge):
     """!
     query: Put the novel on the shelf.
