@@ -1,31 +1,16 @@
-/** `steadfast compare` of two training runs: what was set otherwise, and their steps side by side. */
+/** `steadfast compare` of two training runs: what was set otherwise, their steps side by side, and where they part. */
+import path from 'node:path';
 import Table from 'cli-table3';
 import { metricText } from '../activities/report/metric-text.js';
-import { type StepValues, stepValues } from '../activities/report/step-values.js';
-import type { TrainConfig } from '../core/campaign.js';
-import { type ConfigChange, configDiff, describeChanges } from '../core/fingerprint.js';
-import type { CampaignRow, Ledger, StepRow } from '../core/ledger.js';
+import { compareRuns, type RunComparison, type RunSide } from '../activities/report/runs/compare.js';
+import { parting, relation } from '../activities/report/runs/words.js';
+import { UsageError } from '../core/faults.js';
+import { describeChanges } from '../core/fingerprint.js';
+import type { CampaignRow, Ledger } from '../core/ledger.js';
 import type { StepMetric } from '../core/step-metrics.js';
-
-export interface RunSide {
-  readonly id: string;
-  readonly state: CampaignRow['state'];
-  readonly step: number;
-  readonly stepState: StepRow['state'];
-  readonly weightDigest: string | null;
-  readonly metrics: StepValues;
-}
-
-export interface RunComparison {
-  readonly before: string;
-  readonly after: string;
-  /** Paths of the configuration that differ. */
-  readonly changes: readonly ConfigChange[];
-  /** Steps that belong together: a fork's first is that of the step which it reuses. Null where one has none. */
-  readonly steps: readonly { readonly before: RunSide | null; readonly after: RunSide | null }[];
-  /** Pairs whose weights are the same. */
-  readonly sameWeights: number;
-}
+import { requireRoom } from '../infra/setup/disk.mjs';
+import { print, printJson, say } from './output.js';
+import { programVersion } from './version.js';
 
 const SHOWN: readonly StepMetric[] = [
   'reward',
@@ -44,45 +29,50 @@ export async function namedRun(ledger: Ledger, name: string): Promise<CampaignRo
   return name.includes('/') ? undefined : ledger.campaign(`train/${bare}`);
 }
 
-export async function compareRuns(ledger: Ledger, a: CampaignRow, b: CampaignRow): Promise<RunComparison> {
-  const shift = placeOf(b, a) - placeOf(a, b);
-  const [before, after] = [await sidesOf(ledger, a), await sidesOf(ledger, b)];
-  // Places count as the steps of the first run do.
-  const places = [...new Set([...before.keys(), ...[...after.keys()].map((step) => step + shift)])].sort(
-    (x, y) => x - y,
-  );
-  const steps = places.map((place) => ({
-    before: before.get(place) ?? null,
-    after: after.get(place - shift) ?? null,
-  }));
-  return {
-    before: a.id,
-    after: b.id,
-    changes: configDiff(a.config, b.config),
-    steps,
-    sameWeights: steps.filter(
-      (pair) => pair.before?.weightDigest && pair.before.weightDigest === pair.after?.weightDigest,
-    ).length,
-  };
+interface ShowOptions {
+  readonly out?: string;
+  readonly json?: boolean;
 }
 
-/** Steps that the other run had made where this one was forked from it. */
-function placeOf({ config }: CampaignRow, other: CampaignRow): number {
-  const { reuse } = config as TrainConfig;
-  return reuse?.run === other.id ? reuse.step - 1 : 0;
+/** As text or JSON; with `--out FOLDER` also as a page and as Markdown. */
+export async function showRuns(
+  ledger: Ledger,
+  runs: readonly [CampaignRow, CampaignRow],
+  { json, out }: ShowOptions,
+): Promise<void> {
+  const folder = out === undefined ? undefined : folderOf(out);
+  const comparison = await compareRuns(ledger, ...runs);
+  const files = folder === undefined ? [] : await writeFiles(folder, comparison);
+  if (json) printJson({ ...comparison, files });
+  else print(runsText(comparison));
+  for (const file of files) say(`written: ${file}`);
 }
 
-async function sidesOf(ledger: Ledger, { id, state }: CampaignRow): Promise<ReadonlyMap<number, RunSide>> {
-  const operations = await ledger.operations(id);
-  return new Map(
-    (await ledger.steps(id)).map((row) => {
-      const { step, state: stepState, weightDigest } = row;
-      return [step, { id, state, step, stepState, weightDigest, metrics: stepValues(row, operations) }];
-    }),
-  );
+function folderOf(out: string): string {
+  if (/\.(html?|md)$/i.test(out)) {
+    const near = out.replace(/\.[^.]+$/, '');
+    throw new UsageError('--out', 'a folder, for two training runs', `"${out}"`, `Try: --out ${near}`);
+  }
+  const folder = path.resolve(out);
+  requireRoom(folder, 1, 'the comparison');
+  return folder;
 }
 
-export function runsText({ before, after, changes, steps, sameWeights }: RunComparison): string {
+async function writeFiles(folder: string, comparison: RunComparison): Promise<readonly string[]> {
+  const { renderRunComparison } = await import('../activities/report/runs/page.js');
+  const { runComparisonMarkdown } = await import('../activities/report/runs/markdown.js');
+  const { replaceFile } = await import('../activities/report/metrics-jsonl.js');
+  const writing = { programVersion: programVersion(), generatedAt: new Date().toISOString() };
+  const texts: readonly (readonly [string, string])[] = [
+    ['comparison.html', renderRunComparison(comparison, writing)],
+    ['comparison.md', runComparisonMarkdown(comparison, writing)],
+  ];
+  for (const [name, text] of texts) await replaceFile(path.join(folder, name), text);
+  return texts.map(([name]) => path.join(folder, name));
+}
+
+function runsText(comparison: RunComparison): string {
+  const { changes, steps } = comparison;
   const table = new Table({
     head: ['step', ...SHOWN, 'weights'],
     style: { head: [], border: [] },
@@ -98,15 +88,14 @@ export function runsText({ before, after, changes, steps, sameWeights }: RunComp
       both(({ weightDigest }) => short(weightDigest)),
     ]);
   }
-  const pairs = steps.filter((pair) => pair.before && pair.after).length;
   return [
-    `${before} and ${after}, one above the other; ${changes.length} settings differ:`,
+    `${relation(comparison)} ${changes.length} settings differ:`,
     ...describeChanges(changes)
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => `  ${line}`),
     table.toString(),
-    `${sameWeights} of ${pairs} pairs end with the same weights.`,
+    parting(comparison),
   ].join('\n');
 }
 

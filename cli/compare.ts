@@ -1,11 +1,9 @@
 /** `steadfast compare A B ...`: evaluations, paired by task: what rose, what fell, and how surely; or two training runs. */
 import type { Command } from 'commander';
-import { UsageError } from '../core/faults.js';
-import { compareRuns, namedRun, type RunComparison, runsText } from './compare-runs.js';
+import { namedRun, showRuns } from './compare-runs.js';
 import { showComparison } from './compare-show.js';
 import { type SideOptions, sideName } from './compare-sides.js';
 import { withStack } from './context.js';
-import { print, printJson } from './output.js';
 import { integer, LIMITS } from './run/options.js';
 import { readPrices } from './run/prices.js';
 
@@ -30,8 +28,8 @@ export function registerCompare(program: Command): void {
     .argument('<after>', 'e.g. eval/demo-final, or a file of result rows')
     .argument('[more...]', 'further evaluations, each compared with the first')
     .option(
-      '--out <file.html>',
-      'also write it as one HTML file, and the conversations of moved tasks beside it',
+      '--out <path>',
+      'also write it as one HTML file, and the conversations of moved tasks beside it; two training runs: a folder',
     )
     .option('--no-episodes', 'write no conversations')
     .option(
@@ -45,7 +43,7 @@ export function registerCompare(program: Command): void {
     .option('--json', 'print the comparison as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ steadfast compare demo-base demo-final\n  $ steadfast compare demo-base demo-final --out /tmp/comparison.html\n  $ steadfast compare base=before.jsonl tuned=after.jsonl --tests tests.yaml --repeat 20 --prices prices.yaml\n  $ steadfast compare train/run-1 train/run-1-slow\n\nExit code 3: one of them is incomplete.\n',
+      '\nExamples:\n  $ steadfast compare demo-base demo-final\n  $ steadfast compare demo-base demo-final --out /tmp/comparison.html\n  $ steadfast compare base=before.jsonl tuned=after.jsonl --tests tests.yaml --repeat 20 --prices prices.yaml\n  $ steadfast compare train/run-1 train/run-1-slow --out /tmp/runs\n\nExit code 3: one of them is incomplete.\n',
     )
     .action(compare);
 }
@@ -69,21 +67,8 @@ async function compare(
     if (more.length === 0 && names.every(({ kind }) => kind === 'campaign')) {
       const ledger = await context.ledger();
       const runs = [await namedRun(ledger, beforeName), await namedRun(ledger, afterName)];
-      if (runs[0] && runs[1]) return showRuns(await compareRuns(ledger, runs[0], runs[1]), options);
+      if (runs[0] && runs[1]) return showRuns(ledger, [runs[0], runs[1]], options);
     }
     return showComparison(names, sides, options, context);
   });
-}
-
-function showRuns(comparison: RunComparison, { json, out }: CompareOptions): void {
-  if (out !== undefined) {
-    throw new UsageError(
-      '--out',
-      'two evaluations',
-      'two training runs',
-      'See each run: steadfast report RUN',
-    );
-  }
-  if (json) printJson(comparison);
-  else print(runsText(comparison));
 }

@@ -38,11 +38,14 @@ const SHOWN = 120;
 /** One line a change: `limits.episodeMs: 600000 → 900000`. Long values are cut, paths never. */
 export function describeChanges(changes: readonly ConfigChange[]): string {
   return changes
-    .map((change) => `${change.path || '(everything)'}: ${show(change.old)} → ${show(change.new)}`)
+    .map(
+      (change) => `${change.path || '(everything)'}: ${shortValue(change.old)} → ${shortValue(change.new)}`,
+    )
     .join('\n');
 }
 
-function show(value: string | undefined): string {
+/** One side of a change, cut where it is long. */
+export function shortValue(value: string | undefined): string {
   if (value === undefined) return 'absent';
   return value.length <= SHOWN ? value : `${value.slice(0, SHOWN)}… (${value.length} characters)`;
 }
