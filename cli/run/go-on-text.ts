@@ -56,9 +56,11 @@ function isOffPolicy({ cause }: StepRow): boolean {
   return cause?.includes('off policy:') ?? false;
 }
 
-/** A bound that this batch stays within, with a fifth to spare. */
+/** A bound that this batch stays within, with a fifth to spare; none where the trainer did not say how far off it was. */
 function widerBound({ metrics }: StepRow): string {
-  const wider = (value: unknown) => Number((1.2 * Number(value)).toPrecision(2));
+  if (typeof metrics.mismatchMean !== 'number' || typeof metrics.mismatchShare !== 'number')
+    return 'plan.mismatch=none';
+  const wider = (value: number) => Number((1.2 * value).toPrecision(2));
   const mean = wider(metrics.mismatchMean);
   const share = Math.min(1, wider(metrics.mismatchShare));
   return `plan.mismatch.meanAbove=${mean} --set plan.mismatch.shareAbove=${share}`;

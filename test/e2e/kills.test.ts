@@ -10,6 +10,7 @@ import { createPool } from '../../activities/ledger/pool.js';
 import { createPgLedger } from '../../activities/ledger/postgres.js';
 import { verifyLedger } from '../../activities/ledger/verify.js';
 import { openStack } from '../../cli/context.js';
+import { parityNote } from '../../core/parity.js';
 import { readState, type StackInfo } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
 import { stopStack } from '../../infra/stack/stop.js';

@@ -73,6 +73,8 @@ it('proposes a wider bound, importance weights and a look at the record when a b
   expect(found).toContain(`--fork ${name}-2 ${settings}\n`);
   expect(found).toContain(`--fork ${name}-2 ${settings} --set plan.importance.kind=truncated`);
   expect(found).toContain(`steadfast verify parity --run train/${name}`);
+  // A trainer that refuses without its figures.
+  expect(await text(cause)).toContain('--set plan.mismatch=none\n');
 });
 
 it("a pipeline proposes its run's commands, and stops as a whole", async () => {
