@@ -15,8 +15,11 @@ export function bytePairModel(tiktoken: string): JsonObject {
   }
   const merges: (readonly [string, string])[] = [];
   for (const [token, rank] of [...ranks].toSorted(([, a], [, b]) => a - b)) {
-    const [left, right, more] = split(token, rank, ranks);
-    // A token that no merge leads to is never written by byte pairs.
+    let parts = split(token, rank, ranks);
+    // Learnt from other text: its parts have higher ranks than itself (232 tokens of Qwen 3.5).
+    if (parts.length > 2) parts = split(token, Number.POSITIVE_INFINITY, ranks);
+    const [left, right, more] = parts;
+    // A token that no merge leads to is never written by byte pairs; a single byte needs none.
     if (left !== undefined && right !== undefined && more === undefined)
       merges.push([shown(left), shown(right)]);
   }

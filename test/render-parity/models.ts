@@ -46,7 +46,7 @@ export function modelFolder(name: ModelName): string {
 
 const REQUIREMENTS = path.join(ROOT, 'native', 'render-parity', 'models.txt');
 /** Part of the folder's name: change it when the files are made in another way. */
-const RECIPE = '1';
+const RECIPE = '2';
 
 function fetched(): string {
   const digest = sha256(RECIPE + readFileSync(REQUIREMENTS, 'utf8')).slice(0, 16);

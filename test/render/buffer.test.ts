@@ -35,6 +35,7 @@ function play(renderer: Renderer, whole: (prompt: FirstPrompt) => string, talk: 
     const tail = renderer.tokens.decode(delta);
     expect(after.endsWith(tail)).toBe(true);
     const written = after.slice(before.length, after.length - tail.length);
+    expect(written.endsWith('<|im_end|>')).toBe(true);
     buffer.push(...renderer.tokens.encode(written), ...delta);
   });
   return buffer;
