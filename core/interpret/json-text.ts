@@ -15,15 +15,13 @@ export interface JsonText {
 
 /** Undefined when the text is no JSON, holds a number too large to be finite, or is too deep. Never throws. */
 export function readJson(text: string): JsonText | undefined {
-  const { depth, unsafe } = survey(text);
-  if (depth > MAX_JSON_DEPTH) return undefined;
-  let value: Json;
+  const { depth, unsafe, finite } = survey(text);
+  if (depth > MAX_JSON_DEPTH || !finite) return undefined;
   try {
-    value = JSON.parse(text) as Json;
+    return { value: JSON.parse(text) as Json, unsafe };
   } catch {
     return undefined; // no JSON: the caller says what that means
   }
-  return allFinite(value) ? { value, unsafe } : undefined;
 }
 
 /** Names and texts of the values of an object's JSON text, in order. `text` must be the valid JSON of an object. */
@@ -55,52 +53,72 @@ function valueEnd(text: string, from: number): number {
   return text.length;
 }
 
+interface Survey {
+  readonly depth: number;
+  /** An integer beyond 2^53 is among the numbers. */
+  readonly unsafe: boolean;
+  /** No number is too large for a double. */
+  readonly finite: boolean;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
 /** Looks at brackets and number literals outside strings; of what is no JSON, it says something harmless. */
-function survey(text: string): { readonly depth: number; readonly unsafe: boolean } {
+function survey(text: string): Survey {
   let depth = 0;
   let open = 0;
   let unsafe = false;
+  let finite = true;
   for (let at = 0; at < text.length; at += 1) {
-    const char = text[at]!;
-    if (char === '"') at = stringEnd(text, at) - 1;
-    else if (char === '[' || char === '{') depth = Math.max(depth, ++open);
-    else if (char === ']' || char === '}') open -= 1;
-    else if (char >= '0' && char <= '9') {
-      const end = numberEnd(text, at);
-      unsafe ||=
-        end - at >= 16 && !Number.isSafeInteger(Number(text.slice(at, end))) && isDigits(text, at, end);
-      at = end - 1;
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = stringEnd(text, at) - 1;
+    else if (code === 0x5b || code === 0x7b) depth = Math.max(depth, ++open);
+    else if (code === 0x5d || code === 0x7d) open -= 1;
+    else if (isDigit(code)) {
+      const number = numberAt(text, at);
+      unsafe ||= number.unsafe;
+      finite &&= number.finite;
+      at = number.end - 1;
     }
   }
-  return { depth, unsafe };
+  return { depth, unsafe, finite };
 }
 
 /** Just behind the string that starts at `from`, or the end of the text. */
 function stringEnd(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at += 1) {
-    if (text[at] === '\\') at += 1;
-    else if (text[at] === '"') return at + 1;
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at += 1;
+    else if (code === QUOTE) return at + 1;
   }
   return text.length;
 }
 
-/** Just behind the number literal whose digits start at `from`. */
-function numberEnd(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && '0123456789.eE+-'.includes(text[at]!)) at += 1;
-  return at;
-}
+/** Integers of up to 15 digits are exact, and numbers without an exponent and of up to 308 digits are finite. */
+const EXACT_DIGITS = 15;
+const FINITE_DIGITS = 308;
 
-function isDigits(text: string, from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) if (text[at]! < '0' || text[at]! > '9') return false;
-  return true;
-}
-
-function allFinite(root: Json): boolean {
-  const pending: Json[] = [root];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (typeof next === 'number' && !Number.isFinite(next)) return false;
-    if (typeof next === 'object' && next !== null) for (const item of Object.values(next)) pending.push(item);
+/** The number literal whose digits start at `from`. */
+function numberAt(text: string, from: number): { end: number; unsafe: boolean; finite: boolean } {
+  let end = from;
+  let digits = true;
+  let exponent = false;
+  for (; end < text.length; end += 1) {
+    const code = text.charCodeAt(end);
+    if (isDigit(code)) continue;
+    const char = text[end]!;
+    if (!'.eE+-'.includes(char)) break;
+    digits = false;
+    exponent ||= char === 'e' || char === 'E';
   }
-  return true;
+  const unsafe = digits && end - from > EXACT_DIGITS && !Number.isSafeInteger(Number(text.slice(from, end)));
+  const finite =
+    (!exponent && end - from <= FINITE_DIGITS) ||
+    Math.abs(Number(text.slice(from, end))) !== Number.POSITIVE_INFINITY;
+  return { end, unsafe, finite };
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }

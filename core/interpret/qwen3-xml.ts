@@ -8,7 +8,7 @@
  * A tag that means nothing in a state is text of that state. Text outside visible content, a name or a body is
  * dropped, and so are control tokens everywhere. A cut-off text ends whatever is open.
  */
-import type { Json, ToolSpec } from '../message.js';
+import type { Json, JsonObject, ToolSpec } from '../message.js';
 import type { Interpretation, OutputFormat, Problem, WrittenCall } from './format.js';
 import { readParameters } from './parameters.js';
 import { BLANKS, stripped } from './python-text.js';
@@ -38,95 +38,100 @@ const NEXT: Readonly<Record<State, Readonly<Record<string, State>>>> = {
 /** The engine looks for this in the body of a function whose tag has no name. */
 const NAME_IN_BODY = new RegExp(`"name"[${BLANKS}]*:[${BLANKS}]*"([^"]*)"`);
 
-interface Draft {
-  name: string;
-  body: string;
-}
-
-interface Pieces {
-  /** Visible text before the first call, and behind it. */
-  before: string;
-  after: string;
-  readonly drafts: Draft[];
-  /** What stands in a `<tool_call>` without a function. */
-  readonly unread: string[];
-}
+/** Where no parameter was written: one object for all such calls. */
+const NO_ARGUMENTS: JsonObject = Object.freeze({});
 
 export const qwen3Xml: OutputFormat = { name: 'qwen3_xml', interpret };
 
 function interpret(text: string, tools: readonly ToolSpec[]): Interpretation {
   const { reasoning, content, ended } = readReasoning(text);
-  const { before, after, drafts, unread } = takeApart(content);
-  const problems: Problem[] = unread.map((body) => ({ kind: 'unreadable_call', text: body }));
-  if (!ended) problems.push({ kind: 'unclosed_reasoning' });
-  const types = new ToolTypes(tools);
-  const calls: WrittenCall[] = [];
-  let begun = false;
-  for (const draft of drafts) {
-    const written = draft.name === '' ? (NAME_IN_BODY.exec(draft.body)?.[1] ?? '') : draft.name;
-    begun ||= written !== '';
-    const name = stripped(written);
-    if (draft.name !== written || name === '') {
-      if (stripped(draft.body) !== '') problems.push({ kind: 'unreadable_call', text: draft.body });
-      if (name === '') continue;
-    }
-    calls.push({ name, arguments: typedArguments(name, draft.body, calls.length, types, problems) });
-  }
-  // As the engine does it: text behind a call is no part of the answer, and stands first where no call was begun.
-  const visible = begun ? before : after + before;
+  const reader = new CallReader(new ToolTypes(tools));
+  if (!ended) reader.problems.push({ kind: 'unclosed_reasoning' });
+  const visible = walk(content, reader);
+  const { calls, problems } = reader;
   return { reasoning: stripped(reasoning), content: stripped(visible), calls, problems };
 }
 
-function takeApart(text: string): Pieces {
-  const pieces: Pieces = { before: '', after: '', drafts: [], unread: [] };
+/** The visible text; the calls go to the reader. */
+function walk(text: string, reader: CallReader): string {
+  let before = '';
+  let after = '';
   let preamble = '';
+  let name = '';
+  let body = '';
   let calling = false;
   let state: State = 'content';
+  let from = 0;
   let at = 0;
   for (;;) {
     const tag: RegExp = TAGS[state];
     tag.lastIndex = at;
     const match: RegExpExecArray | null = tag.exec(text);
     const to: State | undefined = match ? NEXT[state][match[0]] : undefined;
-    const end = match ? match.index + match[0].length : text.length;
+    if (match) at = match.index + match[0].length;
     // Without a next state, a tag is text, and a control token nothing.
-    const chunk = text.slice(at, match && (to || match[0].startsWith('<|')) ? match.index : end);
-    const draft = pieces.drafts.at(-1);
-    if (state === 'content' && calling) pieces.after += chunk;
-    else if (state === 'content') pieces.before += chunk;
+    if (match && to === undefined && !match[0].startsWith('<|')) continue;
+    const chunk = text.slice(from, match?.index);
+    if (state === 'content' && calling) after += chunk;
+    else if (state === 'content') before += chunk;
     else if (state === 'preamble') preamble += chunk;
-    else if (draft && state === 'name') draft.name += chunk;
-    else if (draft && state === 'body') draft.body += chunk;
+    else if (state === 'name') name += chunk;
+    else if (state === 'body') body += chunk;
     if (!match) break;
-    at = end;
+    from = at;
     if (to === undefined) continue;
-    if (state === 'preamble' && to === 'content') pieces.unread.push(preamble);
+    if (state === 'preamble' && to === 'content') reader.unreadable(preamble);
     if (to === 'preamble') preamble = '';
-    if (to === 'name') pieces.drafts.push({ name: '', body: '' });
+    if (to === 'between') {
+      reader.read(name, body);
+      name = '';
+      body = '';
+    }
     calling ||= to === 'preamble' || to === 'name';
     state = to;
   }
-  if (state === 'preamble' && stripped(preamble) !== '') pieces.unread.push(preamble);
-  return pieces;
+  if (state === 'name' || state === 'body') reader.read(name, body);
+  if (state === 'preamble' && stripped(preamble) !== '') reader.unreadable(preamble);
+  // As the engine does it: text behind a call is no part of the answer, and stands first where no call was begun.
+  return reader.begun ? before : after + before;
 }
 
-function typedArguments(
-  name: string,
-  body: string,
-  call: number,
-  types: ToolTypes,
-  problems: Problem[],
-): WrittenCall['arguments'] {
-  const written = readParameters(body);
-  if (written.unclosed !== undefined) {
-    problems.push({ kind: 'unclosed_parameter', call, parameter: written.unclosed });
+/** Calls and problems in the order written. */
+class CallReader {
+  readonly calls: WrittenCall[] = [];
+  readonly problems: Problem[] = [];
+  /** A function had a name, if only blanks. */
+  begun = false;
+
+  constructor(private readonly types: ToolTypes) {}
+
+  unreadable(text: string): void {
+    this.problems.push({ kind: 'unreadable_call', text });
   }
-  const entries = [...written.values].map(([parameter, text]): readonly [string, Json] => {
-    const { value, unsafe } = typedValue(text, types.of(name, parameter));
-    if (unsafe) problems.push({ kind: 'integer_range', call, parameter, text });
-    return [parameter, value];
-  });
-  return Object.fromEntries(entries);
+
+  read(written: string, body: string): void {
+    const found = written === '' ? (NAME_IN_BODY.exec(body)?.[1] ?? '') : written;
+    this.begun ||= found !== '';
+    const name = stripped(found);
+    if ((written === '' || name === '') && stripped(body) !== '') this.unreadable(body);
+    if (name === '') return;
+    const values = body.includes('<') ? this.typedArguments(name, body) : NO_ARGUMENTS;
+    this.calls.push({ name, arguments: values });
+  }
+
+  private typedArguments(name: string, body: string): JsonObject {
+    const call = this.calls.length;
+    const written = readParameters(body);
+    if (written.unclosed !== undefined) {
+      this.problems.push({ kind: 'unclosed_parameter', call, parameter: written.unclosed });
+    }
+    const entries = [...written.values].map(([parameter, text]): readonly [string, Json] => {
+      const { value, unsafe } = typedValue(text, this.types.of(name, parameter));
+      if (unsafe) this.problems.push({ kind: 'integer_range', call, parameter, text });
+      return [parameter, value];
+    });
+    return Object.fromEntries(entries);
+  }
 }
 
 function tags(alternatives: string): RegExp {

@@ -1,13 +1,14 @@
 /**
  * `interpret`: reading model output. 10,000 outputs of typical size (a few sentences of reasoning, one or two calls
  * with typed arguments), each with the tools of a desk; and that the time grows as the text does: hostile texts of 1 MB
- * against the same of 50 kB.
+ * against the same of 50 kB. Each reading gets a text of its own: V8 remembers what it has found in a string.
  */
 import { outputFormat } from '../../core/interpret/interpret.js';
 import type { ToolSpec } from '../../core/message.js';
 import { DOMAINS } from '../../suites/deskbench/world/domains.js';
 import { argumentSchema } from '../../suites/deskbench/world/tool.js';
 import { ownCpu } from '../../workers/plain-loop/cpu.js';
+import { HOSTILE_NAMES, hostileText } from '../fuzz/hostile-texts.js';
 import type { Bench, Figure } from './figure.js';
 import { rounded } from './figure.js';
 
@@ -17,14 +18,12 @@ const LONG_BYTES = 1_000_000;
 const SHORT_BYTES = 50_000;
 const ROUNDS = 7;
 const BAR_RATIO = 20;
-/** Beginnings without ends, and what is almost a tag, repeated up to a length. */
-const HOSTILE: Readonly<Record<string, string>> = {
-  angles: '<',
-  'calls without end': '<tool_call>\n<function=show>\n',
-  'parameters without end': '<parameter=order>\nx',
-  'almost tags': 'a < b </think <tool_cal <function',
+const FORMATS = ['qwen3_xml', 'hermes'];
+/** A parameter that all of the hostile texts fill may be anything that a reader has to look at closely. */
+const ANYTHING: ToolSpec = {
+  name: 'f',
+  inputSchema: { properties: { p: { type: ['integer', 'number', 'object', 'null'] } } },
 };
-
 const desks = Object.values(DOMAINS).map((tools) =>
   tools.map((tool): ToolSpec => ({ name: tool.name, inputSchema: argumentSchema(tool) })),
 );
@@ -40,27 +39,7 @@ async function run(): Promise<readonly Figure[]> {
   if (calls < OUTPUTS)
     throw new Error(`expected a call in each of ${OUTPUTS} outputs, found ${calls} in all`);
 
-  // The best of several: whatever else runs on the machine only adds.
-  const perText = (input: string, times: number): number => {
-    const rounds = Array.from({ length: ROUNDS }, () =>
-      timed(() => {
-        for (let time = 0; time < times; time++) format.interpret(input, desks[0]!);
-      }),
-    );
-    return Math.min(...rounds) / times;
-  };
-  const ratios = Object.entries(HOSTILE).map(([name, part]) => {
-    const text = (length: number): string =>
-      `hm\n</think>\n\n<tool_call>\n${part.repeat(length / part.length)}`;
-    const short = perText(text(SHORT_BYTES), 400);
-    const long = perText(text(LONG_BYTES), 20);
-    return {
-      name,
-      longMs: rounded(1_000 * long, 3),
-      shortMs: rounded(1_000 * short, 3),
-      ratio: long / short,
-    };
-  });
+  const ratios = FORMATS.flatMap((name) => HOSTILE_NAMES.map((text) => growth(name, text)));
   const worst = ratios.reduce((a, b) => (b.ratio > a.ratio ? b : a));
   return [
     {
@@ -80,9 +59,46 @@ async function run(): Promise<readonly Figure[]> {
       measured: Math.round(worst.ratio),
       unit: 'times',
       holds: Math.round(worst.ratio) <= BAR_RATIO,
-      details: { texts: ratios.map((text) => ({ ...text, ratio: rounded(text.ratio, 1) })) },
+      details: {
+        texts: ratios.length,
+        worst: ratios
+          .toSorted((a, b) => b.ratio - a.ratio)
+          .slice(0, 10)
+          .map((text) => ({ ...text, ratio: rounded(text.ratio, 1) })),
+      },
     },
   ];
+}
+
+/** The best of several, short and long in turn: whatever else runs on the machine only adds. */
+function growth(format: string, name: string) {
+  let short = Number.POSITIVE_INFINITY;
+  let long = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS; round++) {
+    short = Math.min(short, perText(format, ownTexts(hostileText(name, SHORT_BYTES), 40)));
+    long = Math.min(long, perText(format, ownTexts(hostileText(name, LONG_BYTES), 2)));
+  }
+  return {
+    text: `${format}: ${name}`,
+    longMs: rounded(1_000 * long, 3),
+    shortMs: rounded(1_000 * short, 3),
+    ratio: long / short,
+  };
+}
+
+function perText(format: string, texts: readonly string[]): number {
+  const reader = outputFormat(format);
+  const seconds = timed(() => {
+    for (const text of texts) reader.interpret(text, [ANYTHING]);
+  });
+  return seconds / texts.length;
+}
+
+/** Copies that differ at the end, flat in memory as a decoder leaves them. */
+function ownTexts(text: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) =>
+    Buffer.from(`${text} ${index}`, 'utf16le').toString('utf16le'),
+  );
 }
 
 function timed(work: () => void): number {

@@ -4,50 +4,15 @@ import { outputFormat } from '../../core/interpret/interpret.js';
 import { MAX_JSON_DEPTH, memberTexts, readJson } from '../../core/interpret/json-text.js';
 import { schemaTypes } from '../../core/interpret/schema-types.js';
 import type { Json, JsonObject, ToolSpec } from '../../core/message.js';
+import { HOSTILE_NAMES, hostileText } from '../fuzz/hostile-texts.js';
 
 const LONG = 1_000_000;
 const properties = { p: { type: ['integer', 'number', 'object', 'null'] } };
 const tools: readonly ToolSpec[] = [{ name: 'f', inputSchema: { type: 'object', properties } }];
 const inValue = (value: string): string => `</think><function=f><parameter=p>${value}</parameter></function>`;
-const inCall = (body: string): string => `</think><tool_call>${body}</tool_call>`;
-const times = (part: string): string => part.repeat(LONG / part.length);
-
-const TEXTS: readonly (readonly [string, string])[] = [
-  ['angles', times('<')],
-  ['blanks behind an angle', `<${times(' ')}`],
-  ['angles and blanks', times('<  ')],
-  ['tags without end', `</think>${times('<tool_call>')}`],
-  ['functions without end', `</think>${times('<function=f>')}`],
-  ['parameters without end', `</think><function=f>${times('<parameter=p>')}`],
-  ['parameters without name', `</think><function=f>${times('<parameter=')}`],
-  ['blanks in a parameter tag', `</think><function=f>${times('< parameter ')}`],
-  ['closing tags only', `</think><function=f>${times('</parameter>')}`],
-  ['calls in calls', `</think>${times('<tool_call><function=f><parameter=p>')}`],
-  ['ends of the reasoning', times('</think>')],
-  ['control tokens', `</think>${times('<|im_end|>')}`],
-  ['nulls', `</think>${times('\0')}`],
-  ['half surrogate pairs', inValue(times('\uD83D'))],
-  ['names in a nameless body', `</think><function=>${times('"name":')}</function>`],
-  ['digits', inValue(times('9'))],
-  ['digits and underscores', inValue(times('1_'))],
-  ['digits of other scripts', inValue(times('٣'))],
-  ['digits and a letter', inValue(`${times('9')}x`)],
-  ['a string without end', inValue(`"${times('\\"')}`)],
-  ['brackets', inValue(times('['))],
-  ['braces', inValue(times('{"a":'))],
-  ['nested arrays', inValue(`${'['.repeat(LONG / 2)}${']'.repeat(LONG / 2)}`)],
-  ['calls as JSON without end', `</think>${times('<tool_call>{')}`],
-  [
-    'calls as JSON',
-    `</think>${times('<tool_call>{"name":"f","arguments":{"p":9007199254740993}}</tool_call>')}`,
-  ],
-  ['a deep call', inCall(`{"name":"f","arguments":${'['.repeat(LONG / 2)}${']'.repeat(LONG / 2)}}`)],
-  ['many members', inCall(`{"name":"f","arguments":{${times('"p":9007199254740993,')}"q":1}}`)],
-];
-
 describe.each(['qwen3_xml', 'hermes'])('%s reads a megabyte of', (name) => {
-  test.each(TEXTS)('%s', (_what, text) => {
-    const read = outputFormat(name).interpret(text, tools);
+  test.each(HOSTILE_NAMES)('%s', (what) => {
+    const read = outputFormat(name).interpret(hostileText(what, LONG), tools);
     expect(JSON.parse(JSON.stringify(read.calls))).toHaveLength(read.calls.length);
   });
 });
