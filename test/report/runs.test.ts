@@ -126,7 +126,7 @@ describe('its page and its Markdown', () => {
     for (const metric of ['reward', 'entropy', 'gradNorm']) expect(page).toContain(`id="c-${metric}-t"`);
     expect(page).not.toContain('c-validationPassAt1');
     expect(page).toMatch(/plan\.learningRate<\/code>.*0\.0007.*0\.0001/s);
-    expect(page).toContain('They part at step 2, 1 of the other');
+    expect(page).toContain('They part at step 2 (step 1 of train/fork)');
     expect(page).not.toMatch(/\bNaN\b|\bundefined\b|Infinity|\[object/);
     const text = runComparisonMarkdown(found, WRITING);
     expect(text).toMatch(/\| plan\.learningRate \| 0\.0007 \| 0\.0001 \|/);

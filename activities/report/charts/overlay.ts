@@ -7,7 +7,7 @@ import { type Margin, px, scalingSvg } from './frame.js';
 
 export interface OverlayPoint {
   readonly place: number;
-  /** Null: not measured; the line has a gap. */
+  /** Null: not measured; the line has a gap, unless the metric is a rare one. */
   readonly before: number | null;
   readonly after: number | null;
 }
@@ -19,6 +19,8 @@ export interface OverlayOptions {
   /** Fixed domain of the value axis; else from the data. */
   readonly domain?: readonly [number, number];
   readonly fromZero: boolean;
+  /** Measured now and then: lines go on over steps without it. */
+  readonly rare?: boolean;
   readonly format: (value: number) => string;
   readonly tick: (value: number, all: readonly number[]) => string;
   /** Where the two part: a line across; absent: nowhere. */
@@ -65,14 +67,14 @@ function marks(
   side: Side,
   x: Scale,
   y: Scale,
-  { names, format }: OverlayOptions,
+  { names, format, rare = false }: OverlayOptions,
 ): Html {
+  const dots = points.filter((point) => isNumber(point[side]));
   const path = line<OverlayPoint>()
     .defined((point) => isNumber(point[side]))
     .x(({ place }) => x(place))
-    .y((point) => y(point[side] ?? 0))([...points]);
+    .y((point) => y(point[side] ?? 0))([...(rare ? dots : points)]);
   const name = names[side === 'before' ? 0 : 1];
-  const dots = points.filter((point) => isNumber(point[side]));
   const radius = dots.length > MOST_DOTS ? 1.4 : 2.6;
   return html`<g class="${`run ${side}`}"><path d="${path ?? ''}"/>${dots.map(
     (point) =>

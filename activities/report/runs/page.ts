@@ -19,12 +19,14 @@ interface Panel {
   readonly metric: StepMetric;
   readonly domain?: readonly [number, number];
   readonly fromZero: boolean;
+  /** Measured after some steps only. */
+  readonly rare?: boolean;
 }
 
 /** In the order in which an engineer looks; what neither run has measured is left out. */
 const PANELS: readonly Panel[] = [
   { metric: 'reward', domain: [0, 1], fromZero: true },
-  { metric: 'validationPassAt1', domain: [0, 1], fromZero: true },
+  { metric: 'validationPassAt1', domain: [0, 1], fromZero: true, rare: true },
   { metric: 'entropy', fromZero: false },
   { metric: 'gradNorm', fromZero: true },
   { metric: 'klToBase', fromZero: true },
@@ -94,15 +96,20 @@ function card(title: string, figure: Part, note: Part): Html {
 
 function curves(comparison: RunComparison): Html {
   const { before, after, steps, firstDifference } = comparison;
-  const shown = PANELS.filter(({ metric }) =>
-    steps.some((pair) => numberOf(pair.before, metric) !== null || numberOf(pair.after, metric) !== null),
-  );
-  if (shown.length === 0) return section('curves', 'Curves', 'No step has been measured yet.', null);
+  const valuesOf = ({ metric }: Panel): readonly number[] =>
+    steps
+      .flatMap((pair) => [numberOf(pair.before, metric), numberOf(pair.after, metric)])
+      .filter((value) => value !== null);
+  const measured = PANELS.filter((item) => valuesOf(item).length > 0);
+  // A chart of zeros tells less than its name does.
+  const zero = measured.filter((item) => valuesOf(item).every((value) => value === 0));
+  const shown = measured.filter((item) => !zero.includes(item));
+  if (measured.length === 0) return section('curves', 'Curves', 'No step has been measured yet.', null);
   return section(
     'curves',
     'Curves, laid over each other',
     html`<span class="swatch before">${before}</span> <span class="swatch">${after}</span> by the steps of ${before}.${firstDifference && html` The dotted line is where they part.`}`,
-    html`<div class="metrics">${shown.map((item) => panel(comparison, item))}</div>`,
+    html`<div class="metrics">${shown.map((item) => panel(comparison, item))}</div>${zero.length > 0 && html`<p class="quiet">0 in every step of both: ${zero.map(({ metric }) => STEP_METRICS[metric].label).join(', ')}.</p>`}`,
   );
 }
 
@@ -125,6 +132,7 @@ function panel({ before, after, steps, firstDifference }: RunComparison, item: P
       format: (value) => metricText(metric, value),
       tick: (value, all) => tickText(metric, value, all),
       ...(item.domain ? { domain: item.domain } : {}),
+      ...(item.rare ? { rare: true } : {}),
       ...(firstDifference ? { parts: firstDifference.place } : {}),
     },
   )}<p class="about">${spec.about}</p></figure>`;

@@ -14,14 +14,15 @@ export function parting(comparison: RunComparison): string {
   const pairs = steps.filter(({ before, after }) => before && after).length;
   if (pairs === 0) return 'No step of the one stands beside a step of the other.';
   if (!found) return `All ${plural(pairs, 'step')} that both have are the same, number by number.`;
-  return `They part at step ${placeText(found)}: ${found.what} ${valueText(found.before)} → ${valueText(found.after)}. ${sameWeights} of ${plural(pairs, 'pair')} end with the same weights.`;
+  return `They part at step ${placeText(found, comparison.after)}: ${found.what} ${valueText(found.before)} → ${valueText(found.after)}. ${sameWeights} of ${plural(pairs, 'pair')} end with the same weights.`;
 }
 
-/** `3`, or `3 (step 2 of the fork)` where the steps are counted otherwise. */
-export function placeText({ beforeStep, afterStep }: FirstDifference): string {
-  return beforeStep === afterStep ? String(beforeStep) : `${beforeStep}, ${afterStep} of the other`;
+/** `3`, or `3 (step 1 of train/fork)` where the second run counts otherwise. */
+function placeText({ beforeStep, afterStep }: FirstDifference, after: string): string {
+  return beforeStep === afterStep ? String(beforeStep) : `${beforeStep} (step ${afterStep} of ${after})`;
 }
 
+/** A digest by its first digits, anything else as it is. */
 export function valueText(value: string): string {
   return value.startsWith('sha256:') ? shortDigest(value) : value;
 }

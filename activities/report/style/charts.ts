@@ -13,6 +13,7 @@ export const CHARTS = `
 .chart .run.before path{stroke:var(--before);stroke-dasharray:5 4}.chart .run.after path{stroke:var(--accent)}
 .chart .run.before circle{fill:var(--surface);stroke:var(--before);stroke-width:1.5}.chart .run.after circle{fill:var(--accent)}
 .chart .parts{stroke:var(--loss);stroke-width:1.5;stroke-dasharray:1.5 3;stroke-linecap:round}
+.metrics+.quiet{margin-top:14px}
 .runs-cards{grid-template-columns:minmax(0,1fr)}.smalls.four{grid-template-columns:repeat(auto-fit,minmax(210px,1fr))}.smalls.four .card:last-child:nth-child(odd){grid-column:auto}
 .left .plain td,.left .plain thead th:not(:first-child){text-align:left}.left .plain td{white-space:normal;overflow-wrap:anywhere}
 .chart .bars rect{fill:var(--accent)}
