@@ -1,5 +1,6 @@
 /** What the vectors leave open about calls as JSON: problems as data. */
 import { describe, expect, test } from 'vitest';
+import { readText } from '../../activities/policy/read-turn.js';
 import { problemText, spoiltCall } from '../../core/interpret/format.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
 
@@ -22,6 +23,15 @@ describe('problems', () => {
     expect(read.calls).toEqual([{ name: 'f', arguments: {} }]);
     expect(read.problems.map(spoiltCall)).toEqual([0]);
     expect(problemText(read.problems[0]!)).toBe('the arguments are no JSON object: [1]');
+  });
+
+  test('a spoilt call is refused by its number within the episode, and the others are executed', () => {
+    const json = '{"name": "f", "arguments": {"n": 9007199254740993}}';
+    const text = `r</think>${call('{"name": "f", "arguments": {}}')}${call(json)}${call('{"name": "f", "arguments": null}')}`;
+    const { message, refused } = readText(hermes, text, [], 7);
+    expect(message.toolCalls.map(({ id }) => id)).toEqual(['c7', 'c8', 'c9']);
+    expect([...refused.keys()]).toEqual(['c8', 'c9']);
+    expect(refused.get('c8')).toContain('9007199254740993 is beyond the integers');
   });
 
   test('where one call cannot be read, no problem speaks of another', () => {
