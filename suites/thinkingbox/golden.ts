@@ -16,8 +16,8 @@ import type { ThinkingBoxSuite } from './suite.js';
 const FAREWELL = 'All of this is settled. <DONE>';
 
 /** One call a turn, in order, then the farewell. One object serves any number of episodes. */
-export function replayPolicy(calls: readonly ScriptedCall[]): Policy {
-  return scripted(async () => calls, 0);
+export function replayPolicy(calls: readonly ScriptedCall[], turnDelayMs = 0): Policy {
+  return scripted(async () => calls, turnDelayMs);
 }
 
 /**

@@ -10,9 +10,8 @@ import { Bridge, BridgeError, BridgeLost } from '../../suites/thinkingbox/bridge
 import { gradedCase, listedCases, loadedCase } from '../../suites/thinkingbox/protocol.js';
 import { pythonEnvironment } from '../../suites/thinkingbox/python.js';
 import { ThinkingBoxTask } from '../../suites/thinkingbox/task.js';
-import { preparedPython, THINKINGBOX, titled, YES } from './given.js';
+import { FRAMEWORK, preparedPython, YES } from './given.js';
 
-const given = THINKINGBOX !== undefined;
 const MINI = fileURLToPath(new URL('mini', import.meta.url));
 const SLOW_MS = 120_000;
 
@@ -34,12 +33,12 @@ const SAID: readonly Message[] = [
   },
 ];
 
-describe.skipIf(!given)(titled('the bridge', given), () => {
+describe('the bridge', () => {
   let bridge: Bridge;
 
   beforeAll(async () => {
     const python = await preparedPython();
-    const env = pythonEnvironment(python, { thinkingboxDir: THINKINGBOX ?? '', dataDir: MINI });
+    const env = pythonEnvironment(python, { thinkingboxDir: FRAMEWORK, dataDir: MINI });
     bridge = new Bridge({ python, dataDir: MINI, env });
   }, SLOW_MS);
   afterAll(() => bridge?.close());

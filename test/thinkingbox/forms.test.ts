@@ -11,7 +11,7 @@ import { replayPolicy } from '../../suites/thinkingbox/golden.js';
 import type { ScriptedCall } from '../../suites/thinkingbox/protocol.js';
 import { createThinkingBox, type ThinkingBoxSuite } from '../../suites/thinkingbox/suite.js';
 import type { ServerStart } from '../../suites/thinkingbox/task.js';
-import { play, preparedPython, processDriver, THINKINGBOX, titled } from './given.js';
+import { FRAMEWORK, play, preparedPython, processDriver, THINKINGBOX, titled } from './given.js';
 
 const given = THINKINGBOX !== undefined;
 const MINI = fileURLToPath(new URL('mini', import.meta.url));
@@ -32,14 +32,17 @@ async function opened(
   dataDir: string,
   options: { cases?: readonly string[]; servers?: ServerStart },
 ): Promise<ThinkingBoxSuite> {
-  const thinkingboxDir = THINKINGBOX ?? '';
+  const thinkingboxDir = FRAMEWORK;
   const python = await preparedPython();
-  const accepted = { data: await revisionOf(dataDir, 'data', 'data') };
+  const accepted = {
+    thinkingbox: await revisionOf(thinkingboxDir, 'thinkingbox', 'thinkingbox'),
+    data: await revisionOf(dataDir, 'data', 'data'),
+  };
   const cache = await mkdtemp(join(tmpdir(), 'listings-'));
   return createThinkingBox({ thinkingboxDir, dataDir, python, accepted, cache, ...options });
 }
 
-describe.skipIf(!given).each(['forked', 'stdio'] as const)(titled('our own cases, %s', given), (servers) => {
+describe.each(['forked', 'stdio'] as const)('our own cases, %s', (servers) => {
   let suite: ThinkingBoxSuite;
   let driver: SandboxDriver;
   beforeAll(async () => {

@@ -2,6 +2,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type PlayedEpisode, playEpisode } from '../../activities/episode/play.js';
 import { createProcessDriver } from '../../activities/sandbox/process.js';
 import type { Policy } from '../../core/policy.js';
@@ -10,6 +11,8 @@ import type { Judge, Task } from '../../core/suite.js';
 import { prepareThinkingBox } from '../../suites/thinkingbox/python.js';
 
 export const THINKINGBOX = process.env.THINKINGBOX_DIR;
+/** The official framework where a checkout is given, else our stand-in for it. */
+export const FRAMEWORK = THINKINGBOX ?? fileURLToPath(new URL('mini/framework', import.meta.url));
 export const DATA = process.env.THINKINGBOX_DATA_DIR;
 export const SKIPPED = 'skipped without THINKINGBOX_DIR and THINKINGBOX_DATA_DIR, see docs/thinkingbox.md';
 
