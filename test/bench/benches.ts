@@ -5,16 +5,26 @@ import { interpretBench } from './interpret.js';
 import { killBench } from './kill.js';
 import { learningBench } from './learning.js';
 import { ledgerBench, orchestrationBench } from './orchestration.js';
+import { recoverBench } from './recover.js';
+import { renderBench } from './render.js';
+import { replayBench } from './replay.js';
+import { resultsBench } from './results.js';
 import { selectBench } from './select.js';
 import { stepBench } from './step.js';
+import { thinkingboxBench } from './thinkingbox.js';
 
 export const benches: readonly Bench[] = [
   interpretBench,
+  renderBench,
   selectBench,
+  resultsBench,
   orchestrationBench,
   ledgerBench,
   stepBench,
+  thinkingboxBench,
   killBench,
+  recoverBench,
+  replayBench,
   demoBench,
   learningBench,
 ];

@@ -113,7 +113,9 @@ async function whileBusy(url: string, clean: number): Promise<{ running: number;
       const [busy] = (await database.query<{ running: number; last: string }>(RUNNING)).rows;
       if (ended!.clean >= clean && busy!.running >= 0.9 * LANES) return busy!;
       if (Date.now() > deadline) {
-        throw new Error(`not at work after ${LIMIT_SECONDS} s: ${ended!.clean} clean, ${busy!.running} running`);
+        throw new Error(
+          `not at work after ${LIMIT_SECONDS} s: ${ended!.clean} clean, ${busy!.running} running`,
+        );
       }
       await sleep(20);
     }

@@ -27,6 +27,8 @@ export interface PlayOptions {
   /** Ids; all of the suite by default. */
   readonly cases?: readonly string[];
   readonly repeat?: number;
+  /** So long a turn of the policy takes. */
+  readonly turnDelayMs?: number;
   readonly servers?: (typeof SERVER_STARTS)[number];
 }
 
@@ -124,7 +126,7 @@ async function playAll(): Promise<PlayReport> {
 function play(task: Task, script: readonly ScriptedCall[], sandboxName: string): Promise<PlayedEpisode> {
   return playEpisode({
     task,
-    policy: replayPolicy(script),
+    policy: replayPolicy(script, options.turnDelayMs),
     driver,
     sandboxName,
     user: { answer: async () => 'i do not know' },
