@@ -18,9 +18,10 @@ const STREAMED = { stream_options: { include_usage: true } } as const;
 /** Room for an answer that is not worth asking for: less than one short call. */
 const LEAST_ROOM = 256;
 
-/** Models that call the limit of a turn `max_completion_tokens`, by URL and name: OpenAI's newer ones refuse the old word. */
-const renamed = new Set<string>();
-const NEW_WORD = 'max_completion_tokens';
+/** What the limit of a turn is called: OpenAI's newer models refuse the old word. */
+type LimitWord = 'max_tokens' | 'max_completion_tokens';
+/** The word of models that have refused the old one, by URL and name. */
+const words = new Map<string, LimitWord>();
 
 export function createChatPolicy(endpoint: Endpoint): Policy {
   return { kind: 'chat', begin: async (begin) => new ChatSession(endpoint, begin) };
@@ -82,13 +83,14 @@ class ChatSession implements PolicySession {
    */
   private async ask(limits: TurnLimits): Promise<ChatReply> {
     for (let maxTokens = Math.min(limits.maxTokens, this.room); ; ) {
+      const word = words.get(this.modelId) ?? 'max_tokens';
       try {
-        const reply = readChatReply(this.endpoint, await this.send(maxTokens, limits), this.calls);
+        const reply = readChatReply(this.endpoint, await this.send(word, maxTokens, limits), this.calls);
         if (maxTokens < limits.maxTokens) this.room = maxTokens;
         return reply;
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
-        if (this.learnsNewWord(error)) continue;
+        if (word === 'max_tokens' && this.wantsNewWord(error)) continue;
         if (error.code !== 'context_full') throw error;
         maxTokens = Math.floor(maxTokens / 2);
         if (maxTokens < LEAST_ROOM) throw contextFull(error.message, this.turns);
@@ -100,18 +102,18 @@ class ChatSession implements PolicySession {
     return `${this.endpoint.baseUrl} ${this.endpoint.model}`;
   }
 
-  private learnsNewWord({ code, message }: Fault): boolean {
-    if (code !== 'http_400' || !message.includes(NEW_WORD) || renamed.has(this.modelId)) return false;
-    renamed.add(this.modelId);
-    return true;
+  private wantsNewWord({ code, message }: Fault): boolean {
+    const wants = code === 'http_400' && message.includes('max_completion_tokens');
+    if (wants) words.set(this.modelId, 'max_completion_tokens');
+    return wants;
   }
 
-  private send(maxTokens: number, { signal, onProgress }: TurnLimits): Promise<unknown> {
+  private send(word: LimitWord, maxTokens: number, { signal, onProgress }: TurnLimits): Promise<unknown> {
     const { endpoint, begin } = this;
     const body: OpenAI.ChatCompletionCreateParamsNonStreaming = {
       model: endpoint.model,
       messages: this.messages,
-      [renamed.has(this.modelId) ? NEW_WORD : 'max_tokens']: maxTokens,
+      [word]: maxTokens,
       temperature: begin.sampling.temperature,
       top_p: begin.sampling.topP,
       ...(this.tools.length > 0 ? { tools: this.tools } : {}),

@@ -6,7 +6,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const BYTES_PER_TOKEN = 3;
 
 /** The most tokens that a request can use: its prompt, ids counted and text estimated, and all that it may sample. */
-export function demandOf({ prompt, messages, tools, max_tokens: most }: Fields): number {
+export function demandOf({ prompt, messages, tools, ...limits }: Fields): number {
+  const most = limits.max_tokens ?? limits.max_completion_tokens;
   const sampled = typeof most === 'number' ? most : 0;
   if (Array.isArray(prompt)) return prompt.length + sampled;
   const text = JSON.stringify([prompt, messages, tools]);

@@ -23,16 +23,11 @@ async function begin(replies: readonly Reply[]) {
   const server = await serve(replies);
   const policy = createChatPolicy({ kind: 'policy', baseUrl: server.baseUrl, model: 'm', apiKeyEnv: null });
   const tools = [{ name: 'f', description: 'd', inputSchema: { type: 'object' } }];
-  const session = await policy.begin({
-    systemMessages: ['a', 'b'],
-    tools,
-    seed: '1',
-    sampling: SAMPLING,
-    maxPromptTokens: 10,
-  });
+  const request = { systemMessages: ['a', 'b'], tools, seed: '1', sampling: SAMPLING, maxPromptTokens: 10 };
+  const session = await policy.begin(request);
   const turn = (...observations: Message[]) =>
     session.turn(observations, { maxTokens: 50, signal: new AbortController().signal });
-  return { server, session, turn };
+  return { server, session, turn, policy, request };
 }
 
 test('a conversation with a call', async () => {
@@ -90,6 +85,17 @@ test('a model that wants the limit under its new name gets it, from then on', as
     [undefined, 50],
     [undefined, 50],
   ]);
+});
+
+test('episodes that learn it at the same moment all go on', async () => {
+  const message = "Use 'max_completion_tokens' instead.";
+  const refusal: Reply = { status: 400, body: { error: { message } } };
+  const { turn, server, policy, request } = await begin([refusal, refusal, reply({ content: 'yes' })]);
+  const other = await policy.begin(request);
+  const limits = { maxTokens: 50, signal: new AbortController().signal };
+  const turns = await Promise.all([turn(user('u')), other.turn([user('u')], limits)]);
+  expect(turns.map(({ message: said }) => said.content)).toEqual(['yes', 'yes']);
+  expect(server.received).toHaveLength(4);
 });
 
 test('it is asked once: a model that refuses both names is a fault', async () => {
