@@ -3,8 +3,8 @@ import type { Renderer } from '../../core/render/renderer.js';
 import { type Conversation, turnsOf } from './conversations.js';
 import { wireRequest } from './wire.js';
 
-/** What the other side made of one request. */
-export type Answer = { readonly text: string; readonly ids: readonly number[] } | { readonly error: string };
+/** What the other side made of one request; a server tells no text. */
+export type Answer = { readonly text?: string; readonly ids: readonly number[] } | { readonly error: string };
 
 export interface Difference {
   /** `text`, `ids`, `first`, `delta` or `error`. */
@@ -43,7 +43,7 @@ export function compare(
       text = renderer.firstPromptText(prompt);
     } catch (error) {
       if ('error' in answer) tally.refused += 1;
-      else differ('error', String(error), answer.text);
+      else differ('error', String(error), answer.ids);
       continue;
     }
     if ('error' in answer) {
@@ -52,7 +52,7 @@ export function compare(
     }
     tally.prompts += 1;
     tally.tokens += answer.ids.length;
-    if (text !== answer.text) differ('text', text, answer.text);
+    if (answer.text !== undefined && text !== answer.text) differ('text', text, answer.text);
     const ids = renderer.tokens.encode(text);
     if (!same(ids, answer.ids)) differ('ids', ids, answer.ids);
     if (turn === 0) {
