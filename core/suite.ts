@@ -82,6 +82,8 @@ export interface Task {
   effects(tools: ToolSession, signal: AbortSignal): Promise<Effects>;
   /** A failed assertion is a verdict; anything else is thrown as `Fault('grader' | 'judge')`. */
   grade(input: GradeInput): Promise<Verdict>;
+  /** Frees what the session holds outside of its sandbox, before that is released. What it throws is ignored. */
+  end?(tools: ToolSession, signal: AbortSignal): Promise<void>;
   /**
    * The final state that the check wants, for people to read in a report beside the actual one.
    * Undefined where the suite does not know it. Never enters the sandbox or a conversation.

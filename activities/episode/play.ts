@@ -67,6 +67,7 @@ export async function playEpisode(parts: EpisodeParts): Promise<PlayedEpisode> {
         return await live(parts, sandbox, record, signal);
       } finally {
         record.waitedMs = Math.round(heldMs(signal));
+        await end(parts.task, sandbox);
       }
     });
     ended = { clean };
@@ -79,6 +80,11 @@ export async function playEpisode(parts: EpisodeParts): Promise<PlayedEpisode> {
   }
   const wallMs = Math.round(performance.now() - started);
   return { record, ...ended, wallMs, ...(releaseError === undefined ? {} : { releaseError }) };
+}
+
+/** Whatever goes wrong here says nothing of the episode, and its end is not waited for longer than for a release. */
+async function end(task: Task, { tools }: Sandbox): Promise<void> {
+  await task.end?.(tools, AbortSignal.timeout(RELEASE_MS)).catch(() => undefined);
 }
 
 /** What happens while the sandbox lives. */

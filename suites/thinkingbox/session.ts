@@ -8,6 +8,7 @@ import { describeArguments, plainSchema } from './schemas.js';
 const INIT = '__reserved__init';
 /** Of servers that `serve.py` runs: the same with the start state as text, so that no number changes on its way. */
 const INIT_TEXT = '__reserved__init_text';
+const TEARDOWN = '__reserved__teardown';
 const EFFECTS = '__reserved__geteffects';
 /** Of official systems that `serve.py` runs: state and hash, compared with nothing. */
 const STATE = '__reserved__state';
@@ -82,6 +83,17 @@ export async function readStates(
     said[name] = text;
   }
   return said;
+}
+
+/** Asks every server to give back what it holds elsewhere, e.g. a collection in a search service. */
+export async function tearDown(
+  listed: readonly ListedTool[],
+  tools: ToolSession,
+  signal: AbortSignal,
+): Promise<void> {
+  const servers = listed.filter(({ name }) => name === TEARDOWN).map(({ server }) => server);
+  const timeoutMs = RESERVED_TIMEOUT_MS;
+  await Promise.allSettled(servers.map((server) => tools.call(server, TEARDOWN, {}, { signal, timeoutMs })));
 }
 
 /** Tools for the policy: the framework's own first, then the scenario's, in the order in which servers list them. */

@@ -27,7 +27,7 @@ import {
   type ScriptedCall,
 } from './protocol.js';
 import { checkPython, pythonEnvironment, requirementsDigest } from './python.js';
-import { type ServerStart, ThinkingBoxTask } from './task.js';
+import { type ServerStart, type TaskOptions, ThinkingBoxTask } from './task.js';
 
 /** Raised when this adapter reads or grades the same case differently than before. */
 const ADAPTER = 2;
@@ -108,7 +108,10 @@ export async function createThinkingBox(options: ThinkingBoxOptions): Promise<Th
         : [],
       bridge,
       env,
-      options.servers,
+      {
+        ...(options.servers === undefined ? {} : { servers: options.servers }),
+        searches: search !== undefined,
+      },
     );
   } catch (error) {
     await bridge.close();
@@ -144,7 +147,7 @@ class OpenSuite implements ThinkingBoxSuite {
     readonly notComparable: readonly string[],
     private readonly bridge: Bridge,
     private readonly env: Readonly<Record<string, string>>,
-    private readonly servers: ServerStart = 'forked',
+    private readonly options: TaskOptions,
   ) {
     this.refs = new Map(refs.map((ref) => [ref.id, ref]));
   }
@@ -156,7 +159,7 @@ class OpenSuite implements ThinkingBoxSuite {
   async load(taskId: string): Promise<Task> {
     const ref = this.ref(taskId);
     const loaded = await this.ask({ op: 'load', body: { name: taskId }, reply: loadedCase });
-    return new ThinkingBoxTask(ref, loaded, this.bridge, this.env, this.servers);
+    return new ThinkingBoxTask(ref, loaded, this.bridge, this.env, this.options);
   }
 
   async goldenCalls(taskId: string): Promise<readonly ScriptedCall[]> {

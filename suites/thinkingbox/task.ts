@@ -13,7 +13,15 @@ import {
   type OpeningWords,
   openingWords,
 } from './protocol.js';
-import { initialise, type ListedTool, playHistory, readStates, type SaidBy, shownTools } from './session.js';
+import {
+  initialise,
+  type ListedTool,
+  playHistory,
+  readStates,
+  type SaidBy,
+  shownTools,
+  tearDown,
+} from './session.js';
 
 /** A server imports some hundred modules: two seconds alone, much longer on a busy machine. */
 const START_TIMEOUT_MS = 120_000;
@@ -24,6 +32,12 @@ const CHECK_TIMEOUT_MS = 60_000;
 export const SERVER_STARTS = ['forked', 'stdio'] as const;
 export type ServerStart = (typeof SERVER_STARTS)[number];
 
+export interface TaskOptions {
+  readonly servers?: ServerStart;
+  /** Whether its servers have a search service. */
+  readonly searches?: boolean;
+}
+
 export class ThinkingBoxTask implements Task {
   readonly servers: readonly ServerSpec[];
   readonly history: readonly Message[];
@@ -33,6 +47,7 @@ export class ThinkingBoxTask implements Task {
   readonly passesAtLimits = true;
   /** The official loop ends before it comes to the calls. */
   readonly endingTurnsCallNothing = true;
+  private readonly searches: boolean;
   private words: OpeningWords;
   private listed: readonly ListedTool[] = [];
   private initResult: SaidBy = {};
@@ -45,7 +60,7 @@ export class ThinkingBoxTask implements Task {
     private readonly loaded: LoadedCase,
     private readonly bridge: Bridge,
     env: Readonly<Record<string, string>>,
-    servers: ServerStart = 'forked',
+    { servers = 'forked', searches = false }: TaskOptions = {},
   ) {
     if (loaded.unsupported.length > 0) {
       throw new UsageError(`case ${ref.id}`, 'a case of supported form', loaded.unsupported.join(', '));
@@ -56,6 +71,7 @@ export class ThinkingBoxTask implements Task {
       ...(warm === null || servers === 'stdio' ? {} : { warm: program(warm, { ...own, ...env }) }),
       startTimeoutMs: START_TIMEOUT_MS,
     }));
+    this.searches = searches;
     this.history = loaded.history;
     this.words = loaded;
     this.doneMarker = loaded.doneMarker;
@@ -91,6 +107,11 @@ export class ThinkingBoxTask implements Task {
     this.states = await readStates(this.loaded.servers, this.listed, tools, signal);
     const body = { name: this.ref.id, effects: this.states };
     return this.ask({ op: 'effects', body, reply: keptEffects, signal });
+  }
+
+  /** A session without a search service holds nothing anywhere. */
+  async end(tools: ToolSession, signal: AbortSignal): Promise<void> {
+    if (this.searches) await tearDown(this.listed, tools, signal);
   }
 
   /** Undefined for servers whose wanted state only they know. */
