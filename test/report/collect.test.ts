@@ -7,6 +7,7 @@ import { createLocalArtifacts } from '../../activities/artifacts/local.js';
 import { collectReport } from '../../activities/report/collect/collect.js';
 import { compareSides } from '../../activities/report/collect/comparison.js';
 import { ledgerSide } from '../../activities/report/collect/ledger-side.js';
+import { episodePages } from '../../activities/report/comparison-pages.js';
 import { writeReportFiles } from '../../activities/report/files.js';
 import { metricsJsonl, writeMetricsFile } from '../../activities/report/metrics-jsonl.js';
 import { renderReport } from '../../activities/report/render.js';
@@ -318,6 +319,10 @@ describe('a report from a ledger', () => {
       ['gained', true],
       ['lost', false],
     ]);
+    const pages = await episodePages(compared, from, to, '../comparison.html');
+    expect(pages.map(({ file }) => file)).toEqual(['001-gained.html', '002-gained.html', '003-lost.html']);
+    expect(pages[0]?.html).toContain('href="../comparison.html"');
+    expect(pages[0]?.html).toMatch(/eval\/small-base, repetition \d: failed/);
     await expect(ledgerSide(sources, 'train/small')).rejects.toThrow(UsageError);
     await expect(collectReport(sources, 'eval/nobody')).rejects.toThrow(/expected the id of a campaign/);
   });

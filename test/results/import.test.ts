@@ -8,8 +8,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLocalArtifacts } from '../../activities/artifacts/local.js';
 import { type ImportRequest, importResults } from '../../activities/imports/import-results.js';
 import { verifyLedger } from '../../activities/ledger/verify.js';
+import { gapsText } from '../../cli/run/gaps.js';
 import type { ArtifactStore } from '../../core/artifacts.js';
 import { UsageError } from '../../core/faults.js';
+import type { CampaignRow } from '../../core/ledger.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 
 const root = join(import.meta.dirname, '../..');
@@ -168,6 +170,18 @@ it('keeps system errors unscored and missing keys pending, and goes on after a c
     result: { score: null, cause: 'the imported rows lack 1 of 6 keys' },
   });
   expect((await soundOf('eval/partly')).violations).toEqual([]);
+  const gaps = await gapsText(
+    database.ledger,
+    (await database.ledger.campaign('eval/partly')) as CampaignRow,
+  );
+  expect(gaps.split('\n')).toEqual([
+    '3 of 6 expected keys are clean',
+    'missing (1):',
+    '  eval/partly · air.py:test_c · 1',
+    'system error (2):',
+    '  eval/partly · shop.py:test_a · 0',
+    '  eval/partly · shop.py:test_a · 1',
+  ]);
 
   // As a crash leaves it: claimed, running, some results not written.
   const whole = rowsFile('crash.jsonl', all());
