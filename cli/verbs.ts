@@ -146,7 +146,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'compare',
-    summary: 'two evaluations, paired by task; or two training runs',
+    summary: 'evaluations, paired by task; or two training runs',
     group: LOOK,
     load: async () => (await import('./compare.js')).registerCompare,
   },
@@ -182,7 +182,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'results',
-    summary: 'check, summarize and compare result files of other runners',
+    summary: 'check, score, compare and import result files of other runners',
     group: LOOK,
     load: async () => (await import('./results.js')).registerResults,
   },
