@@ -113,6 +113,27 @@ test('a burst is one question', async () => {
   expect(asked).toBe(1);
 });
 
+test('a lease that comes due while the process stands still is given back and asked for again', async () => {
+  await rates.set('stopped', { requestsPerMinute: 1_000 }, 'test', 600);
+  const answers: number[] = [];
+  const stopping: Rates = {
+    ...rates,
+    take: async (question) => {
+      const lease = await rates.take(question);
+      answers.push(lease?.granted ?? -1);
+      if (answers.length > 1 || !lease) return lease;
+      // As SIGSTOP would: it is due in 50 ms, good for 20 more, and nothing happens for 300.
+      setTimeout(() => {
+        const end = performance.now() + 300;
+        while (performance.now() < end);
+      }, 1);
+      return { ...lease, waitMs: 50 };
+    },
+  };
+  await new ProviderGates(stopping, 600).of('stopped').admit(0, never());
+  expect(answers.slice(0, 2)).toEqual([1, 1]);
+});
+
 test('two that declare different limits for one key: one clear refusal, and nothing is changed', async () => {
   await rates.declare({ declared: { requestsPerMinute: 500 } }, 'eval/a');
   await rates.declare({ declared: { requestsPerMinute: 500 } }, 'eval/b');
