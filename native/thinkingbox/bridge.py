@@ -17,6 +17,12 @@ from channel import Channel, Refused
 
 channel = Channel()
 
+from thinkingbox.common.config_types import (  # noqa: E402
+    HydratedTestCase,
+    format_string_or_none,
+    merge_bot_instructions,
+)
+
 from catalogue import Catalogue, UnknownCase  # noqa: E402
 from differences import differences  # noqa: E402
 from errors import BadInput  # noqa: E402
@@ -24,11 +30,6 @@ from grading import DONE, grade  # noqa: E402
 from history import calls_to_play, our_messages  # noqa: E402
 from reference import ASIDE, Expected, Reference, server_module  # noqa: E402
 from servers import Servers, started  # noqa: E402
-from thinkingbox.common.config_types import (  # noqa: E402
-    HydratedTestCase,
-    format_string_or_none,
-    merge_bot_instructions,
-)
 
 
 @dataclass(frozen=True)

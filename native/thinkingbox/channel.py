@@ -12,7 +12,8 @@ import json
 import os
 import sys
 import threading
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 
 class Refused(BaseException):

@@ -3,7 +3,8 @@
 import contextlib
 import json
 import threading
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from thinkingbox.common.chat_types import (
     Message,

@@ -43,8 +43,9 @@ def point_search() -> None:
     address = os.environ.get(TYPESENSE)
     if not address:
         return
-    import typesense
     from urllib.parse import urlsplit
+
+    import typesense
 
     url = urlsplit(address)
     node = {"host": url.hostname, "port": str(url.port or 8108), "protocol": url.scheme or "http"}

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import thinkingbox
 import yaml
 
-import thinkingbox
 from errors import BadInput
 
 

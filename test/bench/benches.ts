@@ -12,6 +12,7 @@ import { resultsBench } from './results.js';
 import { selectBench } from './select.js';
 import { stepBench } from './step.js';
 import { thinkingboxBench } from './thinkingbox.js';
+import { thinkingboxAllBench } from './thinkingbox-all.js';
 
 export const benches: readonly Bench[] = [
   interpretBench,
@@ -27,4 +28,5 @@ export const benches: readonly Bench[] = [
   replayBench,
   demoBench,
   learningBench,
+  thinkingboxAllBench,
 ];

@@ -18,6 +18,25 @@ import { startAgreeing } from './agreeing.js';
 import { load } from './machine.js';
 import { memoryOf, readProcesses, treeOf, treeSeconds } from './process-times.js';
 
+export interface CampaignReport {
+  readonly state: string | undefined;
+  readonly attempts: number;
+  readonly clean: number;
+  /** Different keys among the clean ones. */
+  readonly distinct: number;
+  readonly passed: number;
+  readonly exhausted: number;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly killed: number;
+  readonly sandboxes: object;
+  readonly mostEvents: number;
+  /** Of the whole stack, this process included. */
+  readonly cpuSeconds: number;
+  readonly wallSeconds: number;
+  /** Of all sandbox workers with what they had started, at most. */
+  readonly peakBytes: number;
+}
+
 const [home, repeatText = '20', lanesText = '16'] = process.argv.slice(2);
 if (!home) throw new UsageError('thinkingbox-campaign', 'the folder of its stack', 'nothing');
 const repeat = Number(repeatText);
@@ -88,7 +107,7 @@ try {
       cpuSeconds: cpuSeconds(),
       wallSeconds: Math.round((performance.now() - started) / 1_000),
       peakBytes,
-    })}\n`,
+    } satisfies CampaignReport)}\n`,
   );
 } finally {
   await context.close();
@@ -117,6 +136,11 @@ function cpuSeconds(): number {
 function kill(): void {
   const worker = readState(home)?.processes.find(({ name }) => name.startsWith('worker-sandbox'));
   if (!worker) return;
+  // What a killed worker had started is nobody's child any more: its time is noted now.
+  const table = readProcesses();
+  for (const pid of treeOf(worker.pid, table)) {
+    if (pid !== worker.pid) used.set(-pid, table.get(pid)?.seconds ?? 0);
+  }
   process.kill(worker.pid, 'SIGKILL');
   killed += 1;
   process.stderr.write(`killed ${worker.name} (${worker.pid})\n`);

@@ -1,6 +1,6 @@
 /** Five benchmark cases twice through the command a person types, on a stack whose workers were given the checkouts. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -85,6 +85,36 @@ describe.skipIf(!given)(titled('steadfast evaluate --suite thinkingbox', given),
     } finally {
       await context.close();
     }
+  });
+
+  test('a suite that was added runs by its name, and says what its results cannot be compared with', {
+    timeout: 600_000,
+  }, async () => {
+    const steadfast = async (...args: string[]) => {
+      const env = { ...process.env, ...people.environment, ...none, STEADFAST_HOME: home };
+      const options = { env, maxBuffer: 16 * 1024 * 1024 };
+      return (await run(process.execPath, [join(ROOT, 'cli', 'steadfast.mjs'), ...args], options)).stdout;
+    };
+    const added = await steadfast(
+      ...['suite', 'add', 'thinkingbox', '--name', 'five', '--json'],
+      ...['--thinkingbox', THINKINGBOX ?? '', '--data', DATA ?? '', '--python', await preparedPython()],
+      ...['--cases', join(ROOT, 'examples', 'thinkingbox-five.yaml')],
+    );
+    expect(JSON.parse(added)).toMatchObject({ name: 'five', tasks: 5, benchmark: 5 });
+    expect(await steadfast('suite', 'list')).toContain('five  ');
+
+    const evaluated = await steadfast(
+      ...['evaluate', 'added', '--suite', 'five', '--repeat', '1', '--model', 'scripted', '--json'],
+    );
+    const { state, result } = JSON.parse(evaluated) as { state: string; result: object };
+    expect(state).toBe('done');
+    const why = [expect.stringContaining('search_policy is not available')];
+    expect(result).toMatchObject({ clean: 5, score: { passed: 5 }, notComparable: why });
+    expect(await steadfast('status', 'eval/added')).toContain('not comparable with published results');
+    const report = join(home, 'reports', 'added');
+    await steadfast('report', 'eval/added', '--out', report);
+    const page = readdirSync(report).find((name) => name.endsWith('.html')) ?? '';
+    expect(readFileSync(join(report, page), 'utf8')).toContain('is not comparable with published results');
   });
 });
 

@@ -9,7 +9,13 @@ import yaml
 from pydantic import TypeAdapter
 
 from thinkingbox.common.chat_types import AnyMessage
-from thinkingbox.common.config_types import AgentConfig, FixtureConfig, HydratedTestCase, ScenarioConfig, TestCase
+from thinkingbox.common.config_types import (
+    AgentConfig,
+    FixtureConfig,
+    HydratedTestCase,
+    ScenarioConfig,
+    TestCase,
+)
 
 FUNCTION = "__case"
 
