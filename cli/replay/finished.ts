@@ -4,7 +4,7 @@ import { replayStep, type StepReplay } from '../../activities/trainer/replay-ste
 import type { TrainConfig } from '../../core/campaign.js';
 import type { CampaignRow, OperationRow, StepRow } from '../../core/ledger.js';
 import type { StackContext } from '../context.js';
-import { driftOfTrainer, settleDrift } from './drift.js';
+import { driftOfSuite, driftOfTrainer, settleDrift } from './drift.js';
 import { withReplayTrainer } from './trainer.js';
 
 export interface ReplayOptions {
@@ -23,7 +23,8 @@ export async function replayFinished(
   const artifacts = await context.artifacts();
   const config = row.config as TrainConfig;
   return withReplayTrainer(context, options.trainer, async ({ trainer, signal, scratch }) => {
-    await settleDrift(ledger, row, await driftOfTrainer(ledger, row, trainer, signal), options.acceptDrift);
+    const drift = [...(await driftOfSuite(row)), ...(await driftOfTrainer(ledger, row, trainer, signal))];
+    await settleDrift(ledger, row, drift, options.acceptDrift);
     return replayStep({ ledger, artifacts, trainer, config, scratch }, step, operation, signal);
   });
 }

@@ -304,11 +304,13 @@ describe('what is not there, or has changed', () => {
     const refused = await steadfast(home, ...step);
     expect(refused.code).toBe(2);
     expect(refused.err).toContain(`trainer build: embedded-0 of old → ${trainerBuild}`);
+    expect(refused.err).toMatch(/suite deskbench: sha256:old → sha256:/);
     expect((await steadfast(home, ...step, '--accept-drift')).code).toBe(0);
-    const { key } = (await ledger.attempts(RUN, { step: 1 }))[0]!;
-    expect((await steadfast(home, 'replay', 'episode', key)).err).toMatch(/suite deskbench: sha256:old →/);
     expect((await ledger.campaign(RUN))!.result).toMatchObject({
-      acceptedDrift: [{ what: 'trainer build', recorded: 'embedded-0 of old', found: trainerBuild }],
+      acceptedDrift: [
+        { what: 'suite deskbench', recorded: 'sha256:old' },
+        { what: 'trainer build', recorded: 'embedded-0 of old', found: trainerBuild },
+      ],
     });
     await build(trainerBuild);
     await pool.query(`UPDATE campaigns SET suite_digest = config ->> 'suiteDigest' WHERE id = $1`, [RUN]);
