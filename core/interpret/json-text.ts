@@ -15,6 +15,7 @@ export interface JsonText {
 
 /** Undefined when the text is no JSON, holds a number too large to be finite, or is too deep. Never throws. */
 export function readJson(text: string): JsonText | undefined {
+  if (!mayBeJson(text)) return undefined;
   const { depth, unsafe, finite } = survey(text);
   if (depth > MAX_JSON_DEPTH || !finite) return undefined;
   try {
@@ -22,6 +23,18 @@ export function readJson(text: string): JsonText | undefined {
   } catch {
     return undefined; // no JSON: the caller says what that means
   }
+}
+
+const CLOSERS: Readonly<Record<string, string>> = { '{': '}', '[': ']', '"': '"' };
+
+/** Looks at the first and the last character only: most of what is no JSON shows it there. */
+function mayBeJson(text: string): boolean {
+  let start = 0;
+  let end = text.length - 1;
+  while (start < end && ' \t\n\r'.includes(text[start]!)) start += 1;
+  while (end > start && ' \t\n\r'.includes(text[end]!)) end -= 1;
+  const first = text[start] ?? '';
+  return Object.hasOwn(CLOSERS, first) ? text[end] === CLOSERS[first] : /[-\dtfn]/.test(first);
 }
 
 /** Names and texts of the values of an object's JSON text, in order. `text` must be the valid JSON of an object. */

@@ -25,7 +25,7 @@ export interface TypedValue {
 
 /** Never throws. */
 export function typedValue(text: string, types: ReadonlySet<JsonType>): TypedValue {
-  if (types.has('null') && text.toLowerCase() === 'null') return exact(null);
+  if (types.has('null') && isWord(text, 'null')) return exact(null);
   const number = types.has('integer') || types.has('number') ? numberIn(text) : undefined;
   if (number !== undefined && INTEGER.test(number)) return integer(text, number);
   if (number !== undefined && types.has('number') && NUMBER.test(number)) {
@@ -33,12 +33,17 @@ export function typedValue(text: string, types: ReadonlySet<JsonType>): TypedVal
     if (Number.isFinite(value)) return exact(value);
   }
   if (types.has('boolean')) {
-    const word = stripped(text).toLowerCase();
-    if (word === 'true' || word === '1') return exact(true);
-    if (word === 'false' || word === '0') return exact(false);
+    const word = stripped(text);
+    if (word === '1' || isWord(word, 'true')) return exact(true);
+    if (word === '0' || isWord(word, 'false')) return exact(false);
   }
   const mayBeJson = types.has('object') || types.has('array') || !types.has('string');
   return (mayBeJson ? json(text) : undefined) ?? exact(text);
+}
+
+/** `word` in any case. A long text is not copied for it. */
+function isWord(text: string, word: string): boolean {
+  return text.length === word.length && text.toLowerCase() === word;
 }
 
 function numberIn(text: string): string | undefined {

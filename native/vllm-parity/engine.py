@@ -124,5 +124,7 @@ def load(root: Path) -> None:
         and not root.joinpath(*name.split("."), "__init__.py").exists()
     )
     if missing:
-        raise SystemExit(f"{root}: no file for {', '.join(missing)}: not the vLLM version that this script knows")
+        raise SystemExit(
+            f"{root}: no file for {', '.join(missing)}: not the vLLM version that this script knows"
+        )
     sys.meta_path.insert(0, _Finder(root))

@@ -8,7 +8,7 @@ import type { ToolSpec } from '../../core/message.js';
 import { DOMAINS } from '../../suites/deskbench/world/domains.js';
 import { argumentSchema } from '../../suites/deskbench/world/tool.js';
 import { ownCpu } from '../../workers/plain-loop/cpu.js';
-import { HOSTILE_NAMES, hostileText } from '../fuzz/hostile-texts.js';
+import { HOSTILE_NAMES, hostileText, UNCLOSED_NAMES } from '../fuzz/hostile-texts.js';
 import type { Bench, Figure } from './figure.js';
 import { rounded } from './figure.js';
 
@@ -18,6 +18,10 @@ const LONG_BYTES = 1_000_000;
 const SHORT_BYTES = 50_000;
 const ROUNDS = 7;
 const BAR_RATIO = 20;
+/** For texts that leave much behind (a call for each 24 characters): the collector's share grows with the text. */
+const BAR_RATIO_ALL = 25;
+/** What takes less at 50 kB is passed over so fast that the clock decides. */
+const CLOCK_MS = 0.01;
 const FORMATS = ['qwen3_xml', 'hermes'];
 /** A parameter that all of the hostile texts fill may be anything that a reader has to look at closely. */
 const ANYTHING: ToolSpec = {
@@ -40,7 +44,7 @@ async function run(): Promise<readonly Figure[]> {
     throw new Error(`expected a call in each of ${OUTPUTS} outputs, found ${calls} in all`);
 
   const ratios = FORMATS.flatMap((name) => HOSTILE_NAMES.map((text) => growth(name, text)));
-  const worst = ratios.reduce((a, b) => (b.ratio > a.ratio ? b : a));
+  const unclosed = ratios.filter(({ text }) => UNCLOSED_NAMES.some((name) => text.endsWith(`: ${name}`)));
   return [
     {
       figure: 'CPU to interpret 10,000 typical outputs',
@@ -51,27 +55,38 @@ async function run(): Promise<readonly Figure[]> {
       holds: seconds < BAR_SECONDS,
       details: { outputs: OUTPUTS, calls, meanCharacters: Math.round(bytes / OUTPUTS) },
     },
-    {
-      figure: 'time for a hostile output of 1 MB, relative to one of 50 kB, the worst of several',
-      bar: `≤ ${BAR_RATIO} times`,
-      target: null,
-      // Twenty times the text cannot take less: what is behind the point is the clock's.
-      measured: Math.round(worst.ratio),
-      unit: 'times',
-      holds: Math.round(worst.ratio) <= BAR_RATIO,
-      details: {
-        texts: ratios.length,
-        worst: ratios
-          .toSorted((a, b) => b.ratio - a.ratio)
-          .slice(0, 10)
-          .map((text) => ({ ...text, ratio: rounded(text.ratio, 1) })),
-      },
-    },
+    ratioFigure('time for 1 MB of unclosed tags or angles', unclosed, BAR_RATIO),
+    ratioFigure('time for 1 MB of any hostile text', ratios, BAR_RATIO_ALL),
   ];
 }
 
+interface Growth {
+  readonly text: string;
+  readonly longMs: number;
+  readonly shortMs: number;
+  readonly ratio: number;
+}
+
+function ratioFigure(what: string, texts: readonly Growth[], bar: number): Figure {
+  const worst = texts
+    .filter(({ shortMs }) => shortMs >= CLOCK_MS)
+    .toSorted((a, b) => b.ratio - a.ratio)
+    .slice(0, 10);
+  // Twenty times the text cannot take less than twenty times: what is behind the point is the clock's.
+  const measured = Math.round(worst[0]!.ratio);
+  return {
+    figure: `${what}, relative to 50 kB, the worst of ${texts.length}`,
+    bar: `≤ ${bar} times`,
+    target: null,
+    measured,
+    unit: 'times',
+    holds: measured <= bar,
+    details: { worst: worst.map((text) => ({ ...text, ratio: rounded(text.ratio, 1) })) },
+  };
+}
+
 /** The best of several, short and long in turn: whatever else runs on the machine only adds. */
-function growth(format: string, name: string) {
+function growth(format: string, name: string): Growth {
   let short = Number.POSITIVE_INFINITY;
   let long = Number.POSITIVE_INFINITY;
   for (let round = 0; round < ROUNDS; round++) {
@@ -94,10 +109,11 @@ function perText(format: string, texts: readonly string[]): number {
   return seconds / texts.length;
 }
 
-/** Copies that differ at the end, flat in memory as a decoder leaves them. */
+/** Copies that differ at the end, flat in memory and as narrow as a decoder leaves them. */
 function ownTexts(text: string, count: number): readonly string[] {
+  const encoding = /[^\0-\xFF]/.test(text) ? 'utf16le' : 'latin1';
   return Array.from({ length: count }, (_, index) =>
-    Buffer.from(`${text} ${index}`, 'utf16le').toString('utf16le'),
+    Buffer.from(`${text} ${index}`, encoding).toString(encoding),
   );
 }
 

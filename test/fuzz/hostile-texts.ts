@@ -53,6 +53,11 @@ const TEXTS: Readonly<Record<string, readonly [part: string, around?: (repeated:
 
 export const HOSTILE_NAMES = Object.keys(TEXTS);
 
+/** Tags that nobody closes, and what only looks like the beginning of one. */
+export const UNCLOSED_NAMES = HOSTILE_NAMES.filter((name) =>
+  /^angles|without (?:end|a name)|in calls/.test(name),
+);
+
 /** About `length` characters, or twice as many where every part is closed again. */
 export function hostileText(name: string, length: number): string {
   const [part, around = (text: string): string => text] = TEXTS[name]!;
