@@ -3,14 +3,18 @@
  * a policy that samples exactly what the template would write. See docs/render.md for what "equals" means.
  */
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Message } from '../../core/message.js';
 import { type FirstPrompt, Renderer } from '../../core/render/renderer.js';
 import { type Conversation, conversation, turnsOf } from '../render-parity/conversations.js';
 import type { ModelName } from '../render-parity/models.js';
 import { digestOf } from '../render-parity/vectors.js';
-import { ALL_MODELS, MODELS, rendererOf } from './files.js';
+import { ALL_MODELS, LOAD_MS, MODELS, rendererOf } from './files.js';
 import { said, TOOLS, tool, user } from './messages.js';
+
+beforeAll(() => {
+  for (const [, load] of ALL_MODELS) load();
+}, LOAD_MS);
 
 /** The model with a template that keeps the reasoning of earlier turns, as a growing buffer does. */
 function keeping(renderer: Renderer): Renderer {
@@ -115,6 +119,21 @@ test('prompts have the tokens that Python makes of them', () => {
       return digestOf(prompts.map((prompt) => renderer.tokens.encode(renderer.firstPromptText(prompt))));
     });
     expect(ours, name).toEqual(ids[name]);
+  }
+});
+
+test.each(MODELS)('%s: a first prompt may hold turns of the agent, each its own', (_name, load) => {
+  const renderer = load();
+  const toolCalls = (order: string) => [{ id: 'c0', name: 'get_order', arguments: { order } }];
+  for (const changes of [
+    {},
+    { reasoning: 'r' },
+    { toolCalls: toolCalls('r1') },
+    { toolCalls: toolCalls('r2') },
+  ]) {
+    const messages = [user('u'), said('a', changes), tool('b'), user('c')];
+    const prompt = { systemMessages: ['s'], tools: TOOLS, messages };
+    expect(renderer.first(prompt)).toEqual(renderer.tokens.encode(renderer.firstPromptText(prompt)));
   }
 });
 

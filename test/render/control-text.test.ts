@@ -4,11 +4,15 @@
  */
 import { Tokenizer } from '@huggingface/tokenizers';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject, ToolSpec } from '../../core/message.js';
 import type { FirstPrompt, Renderer } from '../../core/render/renderer.js';
-import { MODELS, rendererOf } from './files.js';
+import { LOAD_MS, MODELS, rendererOf } from './files.js';
 import { said, TOOLS, tool, user } from './messages.js';
+
+beforeAll(() => {
+  for (const [, load] of MODELS) load();
+}, LOAD_MS);
 
 function controlTokens({ files }: Renderer): readonly { readonly id: number; readonly content: string }[] {
   return files.tokenizer.added_tokens as unknown as { id: number; content: string }[];

@@ -2,6 +2,9 @@
 import { Renderer } from '../../core/render/renderer.js';
 import { MODEL_NAMES, type ModelName, modelFiles } from '../render-parity/models.js';
 
+/** For hooks that load: the first run on a machine fetches files and makes a tokenizer of them. */
+export const LOAD_MS = 300_000;
+
 export type NamedRenderer = readonly [ModelName, () => Renderer];
 
 /** Name and renderer of every model. */
