@@ -12,23 +12,24 @@ interface Known {
 }
 
 export class ToolTypes {
-  private readonly tools = new Map<string, Known>();
+  private readonly called = new Map<string, Known | undefined>();
 
-  /** Of two tools with one name, the first counts. What is no tool, no schema or no properties is passed over. */
-  constructor(tools: readonly ToolSpec[]) {
-    for (const tool of tools) {
-      if (!isObject(tool) || this.tools.has(tool.name)) continue;
-      const schema = isObject(tool.inputSchema) ? tool.inputSchema : {};
-      const properties = isObject(schema.properties) ? schema.properties : {};
-      this.tools.set(tool.name, { schema, properties, types: new Map() });
-    }
-  }
+  constructor(private readonly tools: readonly ToolSpec[]) {}
 
   of(tool: string, parameter: string): ReadonlySet<JsonType> {
-    const known = this.tools.get(tool);
+    if (!this.called.has(tool)) this.called.set(tool, knownTool(this.tools, tool));
+    const known = this.called.get(tool);
     if (!known || !Object.hasOwn(known.properties, parameter)) return TEXT;
     const types = known.types.get(parameter) ?? schemaTypes(known.properties[parameter], known.schema);
     known.types.set(parameter, types);
     return types;
   }
+}
+
+/** Of two tools with one name, the first counts. What is no tool, no schema or no properties is passed over. */
+function knownTool(tools: readonly ToolSpec[], name: string): Known | undefined {
+  const tool = tools.find((candidate) => isObject(candidate) && candidate.name === name);
+  if (!tool) return undefined;
+  const schema = isObject(tool.inputSchema) ? tool.inputSchema : {};
+  return { schema, properties: isObject(schema.properties) ? schema.properties : {}, types: new Map() };
 }
