@@ -8,7 +8,7 @@
 import type { StepReplay } from '../../activities/trainer/replay-step.js';
 import { chooseTasks, trainConfig } from '../../cli/run/resolve.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
-import { steadfast } from '../replay/command.js';
+import { jsonOf } from './child.js';
 import type { Bench, BenchOptions, Figure } from './figure.js';
 import { rounded } from './figure.js';
 import { LANES } from './scripted-config.js';
@@ -27,16 +27,16 @@ async function run({ quick, say }: BenchOptions): Promise<readonly Figure[]> {
     const replays: { step: number; same: boolean; seconds: number; weights: string | null }[] = [];
     for (const { step, weightDigest } of recorded) {
       const from = performance.now();
-      const ran = await steadfast(
-        context.info.home,
-        ...['replay', 'step', '--run', RUN, '--step', String(step), '--json'],
+      // Exit code 1, and so an error, where something came out otherwise.
+      const found = await jsonOf<StepReplay>(
+        '../cli/steadfast.mjs',
+        ['replay', 'step', '--run', RUN, '--step', String(step), '--json'],
+        { say, env: { STEADFAST_HOME: context.info.home } },
       );
       const seconds = rounded((performance.now() - from) / 1_000, 1);
-      const found = JSON.parse(ran.out) as StepReplay;
-      if (found.compared === undefined) throw new Error(`replay of step ${step}: ${ran.err}`);
       const same = found.identical && found.weightDigest === weightDigest;
       replays.push({ step, same, seconds, weights: found.weightDigest });
-      say(`  step ${step}: ${same ? 'identical' : JSON.stringify(found.differences)} in ${seconds} s`);
+      say(`  step ${step}: ${same ? 'identical' : 'different'} in ${seconds} s`);
     }
     const other = replays.filter(({ same }) => !same).length;
     return [
