@@ -66,7 +66,7 @@ describe.skipIf(python === undefined)('Qwen 3 on vLLM', () => {
         })),
       ),
     );
-    for (const ask of asks) {
+    const check = async (ask: Ask): Promise<void> => {
       const ours = await askTokens(server, renderer, ask);
       const theirs = await askChat(server, ask);
       expect({ ask: ask.user, ids: theirs.promptIds }).toEqual({ ask: ask.user, ids: ours.promptIds });
@@ -76,6 +76,7 @@ describe.skipIf(python === undefined)('Qwen 3 on vLLM', () => {
       expect(theirs.calls).toEqual(
         message.toolCalls.map(({ name, arguments: args }) => ({ name, arguments: args })),
       );
-    }
-  }, 300_000);
+    };
+    await Promise.all(asks.map(check));
+  }, 600_000);
 });

@@ -10,7 +10,7 @@ import { seedOf } from '../../core/seed.js';
 import type { VllmServer } from './engine.js';
 
 export const SAMPLING: Sampling = { temperature: 1, topK: 20, topP: 0.95 };
-const MAX_TOKENS = 120;
+const MAX_TOKENS = 48;
 
 export interface Ask {
   readonly systemMessages: readonly string[];
