@@ -11,7 +11,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { UsageError } from '../../core/faults.js';
 import { type Output, output } from '../fuzz/outputs.js';
-import { type Comparison, compare } from './compare.js';
+import { type Answer, type Comparison, compare } from './compare.js';
 import { answers, readyEngine, VLLM_VERSION } from './engine.js';
 import { recordVectors, vectorOutputs } from './vector-files.js';
 
@@ -21,6 +21,9 @@ interface Flags {
   readonly record?: true;
   readonly unexplained?: true;
 }
+
+/** Share of the outputs. */
+const MAX_CRASHES = 0.01;
 
 const flags = new Command('compare:vllm')
   .description("Compare the interpreter with vLLM's own parsers.")
@@ -38,6 +41,7 @@ try {
   const generated = Array.from({ length: flags.cases }, (_, index) => output(flags.seed, index));
   const outputs = [...vectorOutputs(), ...generated];
   const replies = await answers(engine, outputs);
+  requireAnswers(replies);
   const results = outputs.map((one, index) => ({ ...one, ...compare(one, replies[index]!) }));
   const counts = (part: readonly Comparison[]): Record<string, number> => ({
     compared: part.length,
@@ -64,6 +68,14 @@ try {
 } catch (error) {
   process.stderr.write(`${error instanceof UsageError ? error.message : String(error)}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
+}
+
+/** Now and then the engine raises an exception. When it does so often, it is not the engine that was meant. */
+function requireAnswers(replies: readonly Answer[]): void {
+  const crashes = replies.flatMap((reply) => ('crash' in reply ? [reply.crash] : []));
+  if (crashes.length <= replies.length * MAX_CRASHES) return;
+  const found = `${crashes.length} exceptions in ${replies.length}, the first: ${crashes[0]!.slice(0, 300)}`;
+  throw new UsageError("vLLM's parsers", 'answers', found);
 }
 
 function groupOf({ format, kind }: Output): string {
