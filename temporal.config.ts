@@ -109,6 +109,14 @@ export const MAX_LANES = 1_000;
 /** Concurrent episodes of one sandbox worker process. */
 export const SANDBOX_WORKER_SLOTS = 48;
 
+/** Nightly evaluations (docs/nightly.md), where a schedule does not say otherwise. */
+export const NIGHTLY = {
+  timezone: 'UTC',
+  jitterMs: 0,
+  /** Too low: a night that Temporal slept through is not made up for; too high: yesterday's runs at noon. */
+  catchUpMs: 60 * 60_000,
+} as const;
+
 export const HEARTBEAT = {
   /** A worker that is silent for so long is taken for dead. Too low: a busy machine repeats episodes. */
   timeoutMs: 20_000,
@@ -130,6 +138,12 @@ export const ACTIVITIES = {
     startToCloseTimeout: 5 * 60_000,
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 20_000 },
+  },
+  /** A message about a night: told again for about two minutes, then its failure is recorded. */
+  webhook: {
+    startToCloseTimeout: 30_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
+    retry: { initialInterval: 1_000, backoffCoefficient: 3, maximumInterval: 60_000, maximumAttempts: 6 },
   },
   gpu: {
     startToCloseTimeout: 60 * 60_000,

@@ -9,6 +9,7 @@ import { UsageError } from '../core/faults.js';
 import type { Ledger } from '../core/ledger.js';
 import type { LedgerReads } from '../core/ledger-reads.js';
 import type { Rates } from '../core/limits/rates.js';
+import type { Schedules } from '../core/nightly/schedule.js';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { readStack, type StackInfo } from '../infra/stack/info.js';
 import { NAMESPACE } from '../temporal.config.js';
@@ -19,6 +20,8 @@ export interface StackContext {
   artifacts(): Promise<ArtifactStore>;
   /** Limits of providers. */
   rates(): Promise<Rates>;
+  /** Evaluations by schedule, and their nights. */
+  schedules(): Promise<Schedules>;
   temporal(): Promise<Client>;
   /** Ends every connection that was opened. Idempotent. */
   close(): Promise<void>;
@@ -49,6 +52,10 @@ export function openStack(info: StackInfo = requireStackInfo()): StackContext {
     rates: once(async () => {
       const { createPgRates } = await import('../activities/ledger/rates.js');
       return createPgRates(await pool());
+    }),
+    schedules: once(async () => {
+      const { createPgSchedules } = await import('../activities/ledger/schedules.js');
+      return createPgSchedules(await pool());
     }),
     artifacts: once(async () => {
       const { createLocalArtifacts } = await import('../activities/artifacts/local.js');

@@ -79,6 +79,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./evaluate.js')).registerEvaluate,
   },
   {
+    name: 'schedule',
+    summary: 'nightly evaluations: create, list, last, trigger, backfill',
+    group: STAGES,
+    load: async () => (await import('./schedule.js')).registerSchedule,
+  },
+  {
     name: 'status',
     summary: 'counts, rate, time left, system errors',
     group: CONTROL,

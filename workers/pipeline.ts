@@ -5,6 +5,9 @@ import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { createCampaignActivities } from '../activities/campaign/activities.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
+import { createPgSchedules } from '../activities/ledger/schedules.js';
+import { createNightlyActivities } from '../activities/nightly/activities.js';
+import { ownVersion } from '../activities/report/collect/collect.js';
 import { QUEUES } from '../temporal.config.js';
 import { heartbeats } from './heartbeats.js';
 import { workerMain } from './main.js';
@@ -13,15 +16,24 @@ import { suiteRegistry } from './suites.js';
 
 await workerMain(async (environment) => {
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast pipeline worker' });
+  const deps = {
+    ledger: createPgLedger(pool),
+    artifacts: createLocalArtifacts(environment.artifacts),
+    suite: suiteRegistry(),
+    reports: path.join(environment.home, 'reports'),
+  };
   await runWorker(environment, {
     taskQueue: QUEUES.pipeline,
     workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },
-    activities: createCampaignActivities({
-      ledger: createPgLedger(pool),
-      artifacts: createLocalArtifacts(environment.artifacts),
-      suite: suiteRegistry(),
-      reports: path.join(environment.home, 'reports'),
-    }),
+    activities: {
+      ...createCampaignActivities(deps),
+      ...createNightlyActivities({
+        ...deps,
+        schedules: createPgSchedules(pool),
+        programVersion: ownVersion(),
+        environment: process.env,
+      }),
+    },
     interceptors: { activity: [(context) => heartbeats(context)] },
     maxCachedWorkflows: 100,
   });

@@ -2,5 +2,6 @@
 export { attemptShard } from './attempt-shard.js';
 export { evaluation, probeCampaign } from './attempts-campaign.js';
 export { grpoStep } from './grpo-step.js';
+export { nightly } from './nightly.js';
 export { pipeline } from './pipeline.js';
 export { trainingRun } from './training-run.js';

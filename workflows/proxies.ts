@@ -2,6 +2,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { CampaignActivities } from '../activities/campaign/activities.js';
 import type { EpisodeActivities } from '../activities/episode/activities.js';
+import type { NightlyActivities } from '../activities/nightly/activities.js';
 import type { TrainerActivities } from '../activities/trainer/activities.js';
 import { ACTIVITIES, QUEUES } from '../temporal.config.js';
 
@@ -22,4 +23,16 @@ export const episodes = proxyActivities<EpisodeActivities>({
 export const trainers = proxyActivities<TrainerActivities>({
   taskQueue: QUEUES.gpu,
   ...ACTIVITIES.gpu,
+});
+
+/** Nights of schedules. */
+export const nightlies = proxyActivities<NightlyActivities>({
+  taskQueue: QUEUES.pipeline,
+  ...ACTIVITIES.ledger,
+});
+
+/** What tells others: few tries, since nothing waits for it. */
+export const webhooks = proxyActivities<Pick<NightlyActivities, 'tellRegression'>>({
+  taskQueue: QUEUES.pipeline,
+  ...ACTIVITIES.webhook,
 });

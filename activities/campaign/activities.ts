@@ -18,7 +18,7 @@ export function createCampaignActivities(deps: CampaignDeps) {
 
 /** Faults and usage errors that no retry can help reach Temporal as such. */
 // biome-ignore lint/suspicious/noExplicitAny: activities of every signature pass through unchanged
-function failing<T extends Record<string, (...args: any[]) => Promise<unknown>>>(activities: T): T {
+export function failing<T extends Record<string, (...args: any[]) => Promise<unknown>>>(activities: T): T {
   return Object.fromEntries(
     Object.entries(activities).map(([name, activity]) => [
       name,

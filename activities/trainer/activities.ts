@@ -9,6 +9,7 @@ import { Configurations } from '../campaign/deps.js';
 import { sendOrAttach } from './attach.js';
 import { sampledFolder, startFolder } from './checkpoint-paths.js';
 import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
+import { newestVerified, releaseServed } from './nightly.js';
 import { refuseOtherBase } from './one-base.js';
 import { noteOffPolicy, planOf, requirePlan } from './plan.js';
 import { probeSequences } from './probe-sequences.js';
@@ -53,6 +54,13 @@ export function createTrainerActivities(deps: TrainerDeps) {
         if (from === undefined) await refuseOtherBase(ledger, campaign, weightVersion);
         return { weightVersion };
       }),
+
+    /** Gives back what `serveModel` took for a campaign, as often as its shards have taken it. */
+    releaseModel: (campaign: string, leases: number) =>
+      withTrainer((signal) => releaseServed({ ledger, trainer }, campaign, leases, signal)),
+
+    /** The newest checkpoint of a run whose every byte is what its manifest says. */
+    newestVerified: (run: string) => withTrainer(() => newestVerified(ledger, run)),
 
     /** Makes the weights that `step` samples from current and samplable: those after the step before it. */
     readyTrainer: (run: string, step: number) =>

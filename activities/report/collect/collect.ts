@@ -215,7 +215,7 @@ function runReport(
 }
 
 /** Version in the nearest package.json above this file, which is the program's own wherever it is built to. */
-function ownVersion(): string {
+export function ownVersion(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     const file = join(folder, 'package.json');
     if (existsSync(file))

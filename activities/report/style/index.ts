@@ -4,6 +4,7 @@ import { COMPARISON } from './comparison.js';
 import { EPISODES } from './episodes.js';
 import { LAYOUT } from './layout.js';
 import { MEDIA } from './media.js';
+import { NIGHTLY } from './nightly.js';
 import { TOKENS } from './tokens.js';
 
-export const STYLE = [TOKENS, LAYOUT, CHARTS, EPISODES, COMPARISON, MEDIA].join('\n');
+export const STYLE = [TOKENS, LAYOUT, CHARTS, EPISODES, COMPARISON, NIGHTLY, MEDIA].join('\n');
