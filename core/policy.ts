@@ -66,6 +66,8 @@ export interface TurnLimits {
 }
 
 export interface PolicySession {
+  /** What a turn is waited for from, as messages name it; absent where nothing is asked over a network. */
+  readonly place?: string;
   /**
    * One turn after `observations` (user text or tool results since the last turn). Throws `Fault('policy' | 'deadline')`;
    * with code `context_full` when the conversation has outgrown the model's context: that is the agent's own limit.

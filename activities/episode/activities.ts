@@ -33,7 +33,8 @@ export function createEpisodeActivities(deps: EpisodeDeps) {
         await deps.ledger.noteOnCampaign(campaign, { parity });
         return { tokens: report?.tokens ?? 0, controlLike: report?.controlLike.length ?? 0 };
       } catch (error) {
-        throw context.cancellationSignal.aborted ? asStopped(context.cancellationSignal) : asFailure(error);
+        if (context.cancellationSignal.aborted) throw asStopped(context.cancellationSignal);
+        throw asFailure(context.info.attempt < MOST_UNREADABLE ? error : asRefused(error));
       } finally {
         clearInterval(beat);
       }
@@ -60,6 +61,15 @@ export function createEpisodeActivities(deps: EpisodeDeps) {
       }
     },
   };
+}
+
+/** A server that starts up, or its proxy, may write a page first; one that still does after some seconds is another. */
+const MOST_UNREADABLE = 5;
+
+/** Where nothing was sampled yet, a person should hear of it rather than Temporal. */
+function asRefused(error: unknown): unknown {
+  if (!(error instanceof Fault) || error.code !== 'unreadable') return error;
+  return new Fault(error.kind, error.message, { cause: error, code: error.code, retry: false });
 }
 
 function asActivityError(error: unknown, signal: AbortSignal): unknown {

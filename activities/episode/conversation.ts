@@ -113,7 +113,7 @@ async function policyTurn(
 ): Promise<PolicyTurn | 'context_full'> {
   const { policy, limits, record, signal, onTokens: onProgress } = parts;
   const maxTokens = Math.min(limits.tokensPerCall, limits.tokensPerEpisode - record.sampledTokens);
-  const clock = { ms: limits.messageMs, what: 'a policy message' };
+  const clock = { ms: limits.messageMs, what: `a message of ${policy.place ?? 'the policy'}` };
   const started = performance.now();
   let turn: PolicyTurn;
   try {
@@ -137,7 +137,7 @@ async function policyTurn(
 
 async function userTurn(parts: ConversationParts): Promise<{ content: string; ended: boolean }> {
   const { user, task, record, limits, signal } = parts;
-  const clock = { ms: limits.messageMs, what: 'a message of the simulated user' };
+  const clock = { ms: limits.messageMs, what: `a message of ${user.place ?? 'the simulated user'}` };
   const content = await guarded(signal, 'user', () =>
     withDeadline(signal, clock, (inner) => user.answer(task.user, record.messages, record.others, inner)),
   );

@@ -21,7 +21,7 @@ export function createJudge(
   meter: Meter,
   messageMs: number = EPISODE_LIMITS.messageMs,
 ): Judge {
-  const clock = { ms: messageMs, what: 'an answer of the judge' };
+  const clock = { ms: messageMs, what: `an answer of ${model.place ?? 'the judge'}` };
   const answerTo = (request: Prompt, signal: AbortSignal): Promise<string> =>
     withDeadline(signal, clock, (inner) => model.complete(request, meter, inner));
   return {

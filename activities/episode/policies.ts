@@ -116,9 +116,9 @@ function endpointOf(model: Outside): Endpoint {
   return idleMs === undefined ? endpoint : { ...endpoint, idleMs };
 }
 
-/** Many episodes wait for one answer, so none of their signals ends it. */
+/** Many episodes wait for one answer, so none of their signals ends it; each request has a clock of its own. */
 async function describeTrainer(url: string): Promise<ServedModel> {
-  const signal = AbortSignal.timeout(DESCRIBE_MS);
+  const { signal } = new AbortController();
   const [files, context] = await Promise.all([fetchModelFiles(url, signal), contextTokens(url, signal)]);
   return { renderer: new Renderer(files), contextTokens: context };
 }
@@ -130,7 +130,7 @@ async function describeToken(
   if (!artifacts) throw new Fault('policy', 'no artifacts to read a tokenizer from', { retry: false });
   const [files, context] = await Promise.all([
     readModelFiles(artifacts, model.tokenizer),
-    servedContext(endpointOf(model), AbortSignal.timeout(DESCRIBE_MS)),
+    servedContext(endpointOf(model), new AbortController().signal),
   ]);
   return { renderer: new Renderer(files), contextTokens: context };
 }

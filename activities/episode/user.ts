@@ -10,6 +10,8 @@ import type { ChatModel, Meter } from '../policy/chat-model.js';
 import { spoken } from './said.js';
 
 export interface SimulatedUser {
+  /** What an answer is waited for from, as messages name it. */
+  readonly place?: string;
   /** The next user message. Throws `Fault('user')` when there is none to be had, or none that can be read. */
   answer(
     brief: UserBrief,
@@ -21,6 +23,7 @@ export interface SimulatedUser {
 
 export function createUser(model: ChatModel): SimulatedUser {
   return {
+    ...(model.place === undefined ? {} : { place: model.place }),
     answer: async (brief, transcript, meter, signal) => {
       const said = spoken(await model.complete(userPrompt(brief, transcript), meter, signal));
       if (said === '') throw model.unreadable('an empty message');

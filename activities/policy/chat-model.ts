@@ -18,6 +18,8 @@ export interface ChatSettings {
 }
 
 export interface ChatModel {
+  /** As messages name it. */
+  readonly place?: string;
   /** The text of one answer. Throws `Fault` of the endpoint's kind, or the signal's reason. */
   complete(
     prompt: { readonly system: string; readonly user: string },
@@ -35,6 +37,7 @@ export function createChatModel(
   const unreadable = (found: string): Fault =>
     new Fault(endpoint.kind, `${placeOf(endpoint)} answered ${found}`, { code: 'unreadable' });
   return {
+    place: placeOf(endpoint),
     unreadable,
     complete: async (prompt, meter, signal) => {
       const body = {

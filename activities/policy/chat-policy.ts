@@ -6,7 +6,7 @@ import type { Policy, PolicyRequest, PolicySession, PolicyTurn, TurnLimits } fro
 import { chatFold } from './chat-chunks.js';
 import { type ChatReply, readChatReply } from './chat-reply.js';
 import { contextFull } from './context-full.js';
-import type { Endpoint } from './endpoint.js';
+import { type Endpoint, placeOf } from './endpoint.js';
 import { complete } from './exchange.js';
 import { readWireCalls } from './read-turn.js';
 
@@ -28,6 +28,7 @@ export function createChatPolicy(endpoint: Endpoint): Policy {
 }
 
 class ChatSession implements PolicySession {
+  readonly place: string;
   private readonly messages: WireMessage[];
   private readonly tools: OpenAI.ChatCompletionTool[];
   private turns = 0;
@@ -39,6 +40,7 @@ class ChatSession implements PolicySession {
     private readonly endpoint: Endpoint,
     private readonly begin: PolicyRequest,
   ) {
+    this.place = placeOf(endpoint);
     const system = begin.systemMessages.join('\n\n');
     this.messages = system === '' ? [] : [{ role: 'system', content: system }];
     this.tools = begin.tools.map(({ name, description, inputSchema }) => ({

@@ -23,7 +23,8 @@ export interface Asked {
   readonly prompt: readonly number[];
 }
 
-const IDS = 'choices[0].token_ids';
+/** Where a reply has what was sampled. */
+export const IDS = 'choices[0].token_ids';
 const LOGPROBS = 'choices[0].logprobs.token_logprobs';
 
 export function readCompletion(endpoint: Endpoint, reply: unknown, asked: Asked): Completion {

@@ -90,7 +90,7 @@ function refusesStream(error: unknown): boolean {
 }
 
 async function whole(endpoint: Endpoint, { path, body, signal }: Completing): Promise<unknown> {
-  return json(endpoint, await openAi(endpoint).post(path, { body, signal }).asResponse());
+  return jsonReply(endpoint, await openAi(endpoint).post(path, { body, signal }).asResponse());
 }
 
 async function streamed(endpoint: Endpoint, completing: Completing, stream: Streaming): Promise<unknown> {
@@ -98,7 +98,7 @@ async function streamed(endpoint: Endpoint, completing: Completing, stream: Stre
   const body = { ...completing.body, ...stream.body, stream: true };
   const response = await openAi(endpoint).post(path, { body, signal }).asResponse();
   // Servers without streams tend to answer as if none had been asked for.
-  if (endpoint.stream === 'auto' && isJson(response)) return json(endpoint, response);
+  if (endpoint.stream === 'auto' && isJson(response)) return jsonReply(endpoint, response);
   if (!isStream(response) || !response.body)
     throw unreadable(endpoint, 'content-type', 'text/event-stream', typeOf(response));
   const encoding = encodingOf(response);
@@ -116,7 +116,8 @@ async function streamed(endpoint: Endpoint, completing: Completing, stream: Stre
   return fold.reply();
 }
 
-async function json(endpoint: Endpoint, response: Response): Promise<unknown> {
+/** The body of a whole reply. Throws `Fault(code: 'unreadable')`. */
+export async function jsonReply(endpoint: Endpoint, response: Response): Promise<unknown> {
   if (isStream(response)) {
     await response.body?.cancel();
     throw unreadable(endpoint, 'the reply', 'a JSON object', 'an event stream that nobody asked for');

@@ -10,13 +10,15 @@ import type { OutputFormat } from '../../core/interpret/format.js';
 import type { Message } from '../../core/message.js';
 import type { Policy, PolicyRequest, PolicySession, PolicyTurn, TurnLimits } from '../../core/policy.js';
 import type { Renderer } from '../../core/render/renderer.js';
+import type { Tokens } from '../../core/render/tokens.js';
 import { seedOf } from '../../core/seed.js';
-import { type Asked, type Completion, completionFold, readCompletion } from './completion.js';
+import { type Asked, type Completion, completionFold, IDS, readCompletion } from './completion.js';
 import { contextFull } from './context-full.js';
-import type { Endpoint } from './endpoint.js';
+import { type Endpoint, placeOf } from './endpoint.js';
 import { complete } from './exchange.js';
 import { readText } from './read-turn.js';
 import { TokenBuffer } from './token-buffer.js';
+import { unreadable } from './unreadable.js';
 
 export interface TokenPolicyOptions {
   /** `model` is the weight version that every turn must come from. */
@@ -45,6 +47,7 @@ export function createTokenPolicy(options: TokenPolicyOptions): Policy {
 }
 
 class TokenSession implements PolicySession {
+  readonly place: string;
   private readonly buffer = new TokenBuffer();
   private turns = 0;
   private calls = 0;
@@ -54,7 +57,9 @@ class TokenSession implements PolicySession {
   constructor(
     private readonly options: TokenPolicyOptions,
     private readonly begin: PolicyRequest,
-  ) {}
+  ) {
+    this.place = placeOf(options.endpoint);
+  }
 
   async turn(observations: readonly Message[], limits: TurnLimits): Promise<PolicyTurn> {
     const ids = this.turns === 0 ? this.firstPrompt(observations) : this.delta(observations);
@@ -125,7 +130,9 @@ class TokenSession implements PolicySession {
     const stream = { body: STREAMED, fold, maxTokens, onProgress };
     try {
       const reply = await complete(endpoint, { path: '/completions', body: { ...body }, signal, stream });
-      return readCompletion(endpoint, reply, asked);
+      const completion = readCompletion(endpoint, reply, asked);
+      requireKnown(endpoint, renderer.tokens, completion.ids);
+      return completion;
     } catch (error) {
       // The server's context is smaller than it says.
       if (error instanceof Fault && error.code === 'context_full')
@@ -133,6 +140,13 @@ class TokenSession implements PolicySession {
       throw error;
     }
   }
+}
+
+/** A vocabulary that is padded in the weights has ids that are no token: what the model meant by one, nobody can read. */
+function requireKnown(endpoint: Endpoint, tokens: Tokens, ids: Int32Array): void {
+  const at = ids.findIndex((id) => !tokens.has(id));
+  if (at < 0) return;
+  throw unreadable(endpoint, IDS, 'ids of the tokenizer', `${ids[at]} at ${at}, which is no token of it`);
 }
 
 /** 63 bits do not fit a JavaScript number: the seed travels as a decimal string, which servers read as an integer. */

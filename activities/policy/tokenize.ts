@@ -9,11 +9,12 @@
  *
  * `/tokenize` lies beside `/v1`. llama.cpp answers vLLM's request with an empty list, since it knows no `prompt`.
  */
-import { asFault, Fault, UsageError } from '../../core/faults.js';
+import { Fault, UsageError } from '../../core/faults.js';
 import type { JsonObject } from '../../core/message.js';
 import type { TokenizeWay } from '../../core/parity.js';
+import { askBeside, besideUrl } from './beside.js';
 import { type Endpoint, placeOf } from './endpoint.js';
-import { excerpt } from './unreadable.js';
+import { excerpt, unreadable } from './unreadable.js';
 
 export interface EndpointTokenizer {
   readonly way: TokenizeWay;
@@ -24,23 +25,21 @@ export interface EndpointTokenizer {
 /** A text that every tokenizer gives at least one id for. */
 const PROBE = 'a';
 
-interface Reply {
-  readonly status: number;
-  readonly body: unknown;
-}
+/** How servers say that they have nothing at this address, or nothing that is asked for like this. */
+const NOT_OFFERED: ReadonlySet<string | undefined> = new Set(
+  [400, 404, 405, 422, 501].map((status) => `http_${status}`),
+);
 
 /**
  * Finds the way by asking. Throws `UsageError` when the endpoint has none of them, `Fault('policy')` when it does not
- * answer.
+ * answer, is overloaded, or refuses the key: nothing was learnt then of what it has.
  */
 export async function endpointTokenizer(endpoint: Endpoint, signal: AbortSignal): Promise<EndpointTokenizer> {
   const refusals: string[] = [];
   for (const way of ['tokenize', 'content', 'completion'] as const) {
-    const { path, body, read } = WAYS[way];
-    const reply = await post(endpoint, path, body(endpoint.model, PROBE), signal);
-    const ids = reply.status < 300 ? read(reply.body) : undefined;
-    if (isIds(ids) && ids.length > 0) return { way, ids: (text, inner) => ask(endpoint, way, text, inner) };
-    const found = reply.status < 300 ? `no ids in ${excerpt(reply.body)}` : `HTTP ${reply.status}`;
+    const { path } = WAYS[way];
+    const found = await probe(endpoint, way, signal);
+    if (typeof found !== 'string') return { way, ids: (text, inner) => ask(endpoint, way, text, inner) };
     refusals.push(`${path}: ${found}`);
   }
   throw new UsageError(
@@ -51,6 +50,28 @@ export async function endpointTokenizer(endpoint: Endpoint, signal: AbortSignal)
   );
 }
 
+/** Ids of the probe, or in words what came instead. */
+async function probe(
+  endpoint: Endpoint,
+  way: TokenizeWay,
+  signal: AbortSignal,
+): Promise<readonly number[] | string> {
+  const { path, body, read } = WAYS[way];
+  try {
+    const reply = await askBeside(endpoint, { path, body: body(endpoint.model, PROBE) }, signal);
+    const ids = read(reply);
+    return isIds(ids) && ids.length > 0 ? ids : `no ids in ${excerpt(reply)}`;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    if (error.code !== 'unreadable' && !NOT_OFFERED.has(error.code)) throw error;
+    // The address stands before it, and again in the message.
+    return error.message.replace(
+      `${placeOf({ ...endpoint, baseUrl: besideUrl(endpoint.baseUrl, path) })}: `,
+      '',
+    );
+  }
+}
+
 async function ask(
   endpoint: Endpoint,
   way: TokenizeWay,
@@ -58,13 +79,11 @@ async function ask(
   signal: AbortSignal,
 ): Promise<number[]> {
   const { path, body, read } = WAYS[way];
-  const reply = await post(endpoint, path, body(endpoint.model, text), signal);
-  const ids = reply.status < 300 ? read(reply.body) : undefined;
+  const reply = await askBeside(endpoint, { path, body: body(endpoint.model, text) }, signal);
+  const ids = read(reply);
   if (isIds(ids)) return ids;
-  const found = `HTTP ${reply.status} ${excerpt(reply.body)}`;
-  throw new Fault('policy', `${placeOf(endpoint)}: ${path}: expected token ids, found ${found}`, {
-    code: reply.status < 300 ? 'unreadable' : `http_${reply.status}`,
-  });
+  const place = { ...endpoint, baseUrl: besideUrl(endpoint.baseUrl, path) };
+  throw unreadable(place, 'the reply', 'token ids', reply);
 }
 
 interface Way {
@@ -103,37 +122,4 @@ function at(value: unknown, name: string): unknown {
 
 function isIds(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((id) => Number.isInteger(id) && id >= 0);
-}
-
-/** Never throws for what the server refuses: its status says it. Throws `Fault('policy', code: 'unreachable')`. */
-async function post(
-  { baseUrl, apiKeyEnv }: Endpoint,
-  path: string,
-  body: JsonObject,
-  signal: AbortSignal,
-): Promise<Reply> {
-  const url = baseUrl.replace(/\/v1\/?$/, '') + path;
-  const key = apiKeyEnv === null ? undefined : process.env[apiKeyEnv];
-  try {
-    const reply = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
-      body: JSON.stringify(body),
-      signal,
-    });
-    const text = await reply.text();
-    return { status: reply.status, body: parsed(text) };
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw asFault(error, 'policy', { code: 'unreachable' });
-  }
-}
-
-/** JSON, or the text that came instead. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,85 +1,79 @@
 /** What a token endpoint says about its model outside the OpenAI API: tokenizer files, and the length of its context. */
-import { asFault, Fault } from '../../core/faults.js';
+import { Fault } from '../../core/faults.js';
 import type { JsonObject } from '../../core/message.js';
 import type { ModelFiles } from '../../core/render/renderer.js';
-import type { Endpoint } from './endpoint.js';
-import { excerpt } from './unreadable.js';
-
-/** `baseUrl` ends in `/v1`; these calls live beside it. */
-function beside(baseUrl: string, path: string): string {
-  return baseUrl.replace(/\/v1\/?$/, '') + path;
-}
+import { askBeside, besideUrl } from './beside.js';
+import { type Endpoint, placeOf } from './endpoint.js';
+import { type Fields, fieldsOf, isCount, unreadable } from './unreadable.js';
 
 /** `GET /tokenizer` of the trainer. Throws `Fault('policy')`. */
 export async function fetchModelFiles(baseUrl: string, signal: AbortSignal): Promise<ModelFiles> {
-  const url = beside(baseUrl, '/tokenizer');
-  const { tokenizer, config } = await json(url, { signal });
-  if (!isObject(tokenizer) || !isObject(config)) throw unreadable(url, 'tokenizer and config', tokenizer);
-  return { tokenizer, config };
+  const path = '/tokenizer';
+  const endpoint = trainerAt(baseUrl);
+  const { tokenizer, config } = await ask(endpoint, path, signal);
+  const files = { tokenizer: fieldsOf(tokenizer), config: fieldsOf(config) };
+  if (!files.tokenizer || !files.config)
+    throw unreadable(at(endpoint, path), 'tokenizer, config', 'two objects', [tokenizer, config]);
+  return files as unknown as ModelFiles;
 }
 
-/** Tokens that the endpoint's model can look at (`max_model_len`, as vLLM calls it). Throws `Fault('policy')`. */
+/** Tokens that the trainer's model can look at (`max_model_len`, as vLLM calls it). Throws `Fault('policy')`. */
 export async function contextTokens(baseUrl: string, signal: AbortSignal): Promise<number> {
-  const { max_model_len: found } = await post(
-    baseUrl,
-    '/tokenize',
-    { prompt: '', add_special_tokens: false },
-    signal,
-  );
-  if (typeof found !== 'number') throw unreadable(beside(baseUrl, '/tokenize'), 'max_model_len', found);
-  return found;
+  const path = '/tokenize';
+  const endpoint = trainerAt(baseUrl);
+  const body = { prompt: '', add_special_tokens: false };
+  const { max_model_len: found } = await ask(endpoint, path, signal, body);
+  if (isCount(found) && found > 0) return found;
+  throw unreadable(at(endpoint, path), 'max_model_len', 'a number of tokens', found);
 }
 
 /**
  * The same of a server that is not the trainer: `max_model_len` of the model in `GET /v1/models`, as vLLM has it, or
- * `meta.n_ctx_train`, as llama.cpp has it. Throws `Fault('policy')`.
+ * `meta.n_ctx_train`, as llama.cpp has it. Throws `Fault('policy')`; a server that lists its models without this one,
+ * or without its length, says the same when it is asked again.
  */
-export async function servedContext(
-  { baseUrl, model, apiKeyEnv }: Pick<Endpoint, 'baseUrl' | 'model' | 'apiKeyEnv'>,
+export async function servedContext(endpoint: Endpoint, signal: AbortSignal): Promise<number> {
+  const path = '/v1/models';
+  const { data } = await ask(endpoint, path, signal);
+  const place = at(endpoint, path);
+  if (!Array.isArray(data)) throw unreadable(place, 'data', 'a list of models', data);
+  const models = data.map(fieldsOf).filter((model) => model !== undefined);
+  const entry = models.find(({ id }) => id === endpoint.model);
+  if (!entry) {
+    const names = models.map(({ id }) => String(id)).join(', ') || 'none';
+    throw refused(place, 'no_model', `data: expected an entry of model ${endpoint.model}, found ${names}`);
+  }
+  const found = entry.max_model_len ?? fieldsOf(entry.meta)?.n_ctx_train;
+  if (isCount(found) && found > 0) return found;
+  const expected = 'max_model_len (vLLM) or meta.n_ctx_train (llama.cpp), a number of tokens';
+  throw refused(
+    place,
+    'no_context',
+    `entry ${endpoint.model}: expected ${expected}, found ${JSON.stringify(entry)}`,
+  );
+}
+
+/** Messages name the address asked. */
+function at(endpoint: Endpoint, path: string): Endpoint {
+  return { ...endpoint, baseUrl: besideUrl(endpoint.baseUrl, path) };
+}
+
+function trainerAt(baseUrl: string): Endpoint {
+  return { kind: 'policy', baseUrl, model: 'of the trainer', apiKeyEnv: null };
+}
+
+function refused(place: Endpoint, code: string, message: string): Fault {
+  return new Fault('policy', `${placeOf(place)}: ${message}`, { code, retry: false });
+}
+
+async function ask(
+  endpoint: Endpoint,
+  path: string,
   signal: AbortSignal,
-): Promise<number> {
-  const url = `${baseUrl.replace(/\/$/, '')}/models`;
-  const key = apiKeyEnv === null ? undefined : process.env[apiKeyEnv];
-  const { data } = await json(url, { signal, headers: key ? { authorization: `Bearer ${key}` } : {} });
-  const entry = Array.isArray(data) ? data.find((each) => isObject(each) && each.id === model) : undefined;
-  if (!isObject(entry)) throw unreadable(url, `an entry of model ${model}`, data);
-  const { max_model_len: length, meta } = entry;
-  const found = length ?? (isObject(meta) ? meta.n_ctx_train : undefined);
-  if (typeof found !== 'number') throw unreadable(url, `max_model_len of model ${model}`, entry);
-  return found;
-}
-
-function post(baseUrl: string, path: string, body: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-  const headers = { 'content-type': 'application/json' };
-  return json(beside(baseUrl, path), { method: 'POST', headers, body: JSON.stringify(body), signal });
-}
-
-async function json(url: string, init: RequestInit): Promise<JsonObject> {
-  let text: string;
-  try {
-    const reply = await fetch(url, init);
-    text = await reply.text();
-    if (!reply.ok)
-      throw new Fault('policy', `${url}: HTTP ${reply.status} ${excerpt(text)}`, {
-        code: `http_${reply.status}`,
-      });
-  } catch (error) {
-    if (init.signal?.aborted) throw error;
-    throw asFault(error, 'policy', { code: 'unreachable' });
-  }
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // Said below, with what came instead.
-  }
-  throw unreadable(url, 'a JSON object', text);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function unreadable(url: string, expected: string, found: unknown): Fault {
-  return new Fault('policy', `${url}: expected ${expected}, found ${excerpt(found)}`, { code: 'unreadable' });
+  body?: JsonObject,
+): Promise<Fields> {
+  const reply = await askBeside(endpoint, body ? { path, body } : { path }, signal);
+  const fields = fieldsOf(reply);
+  if (!fields) throw unreadable(at(endpoint, path), 'the reply', 'a JSON object', reply);
+  return fields;
 }

@@ -3,13 +3,14 @@ import Table from 'cli-table3';
 import type { PoolResult } from '../../activities/campaign/pool.js';
 import type { AttemptsSummary } from '../../activities/campaign/summary.js';
 import type { CampaignRow, Ledger } from '../../core/ledger.js';
+import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { Estimate } from '../../core/report-data.js';
 import { histogramText } from '../../core/selection/histogram.js';
 import { stageCampaignId } from '../../core/stage-configs.js';
 import { gapsText } from './gaps.js';
 import { goOnText } from './go-on-text.js';
 
-export async function endText(ledger: Ledger, row: CampaignRow): Promise<string> {
+export async function endText(ledger: Ledger & LedgerReads, row: CampaignRow): Promise<string> {
   const lines: string[] = [];
   if (row.kind === 'pipeline') lines.push(...(await pipelineText(ledger, row)));
   else if (row.kind === 'train') lines.push(...trainText(row));

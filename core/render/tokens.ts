@@ -32,6 +32,11 @@ export class Tokens {
     return this.tokenizer.token_to_id(token);
   }
 
+  /** True for ids that stand for text. */
+  has(id: number): boolean {
+    return this.tokenizer.id_to_token(id) !== undefined;
+  }
+
   /** Ids of text in which control tokens mean what they say. */
   encode(text: string): number[] {
     return text === '' ? [] : this.tokenizer.encode(text, OPTIONS).ids;

@@ -75,7 +75,7 @@ describe('refused', () => {
   test('a server that does not say how it reads text', async () => {
     const server = await serveTokenizer(EMBEDDED, 'none');
     await expect(checkParity(at(server.baseUrl), new Renderer(EMBEDDED), signal)).rejects.toThrow(
-      /expected \/tokenize as vLLM or llama\.cpp has it, .* found \/tokenize: HTTP 404; \/v1\/completions: HTTP 404\. .*parity: skipped/,
+      /expected \/tokenize as vLLM or llama\.cpp has it, .* found \/tokenize: HTTP 404 Not Found; \/v1\/completions: HTTP 404 Not Found\. .*parity: skipped/,
     );
     expect(server.asked).toEqual(['/tokenize', '/tokenize', '/v1/completions']);
   });

@@ -86,5 +86,5 @@ test('a model that the server does not have is a fault that names it', async () 
     { model: { ...model, model: 'nobody' }, suite: 's', weightVersion: null },
     signal,
   );
-  await expect(policy).rejects.toThrow(/models: expected an entry of model nobody/);
+  await expect(policy).rejects.toThrow(/models .*: expected an entry of model nobody, found sha256:/);
 });

@@ -151,6 +151,12 @@ const ANY: readonly Case[] = [
 
 const TOKEN: readonly Case[] = [
   [
+    'an id that is no token',
+    { body: tokens({ token_ids: [ids[0]!, 9_999_999, ...ids.slice(2)] }) },
+    /choices\[0\]\.token_ids: expected ids of the tokenizer, found 9999999 at 1/,
+    'unreadable',
+  ],
+  [
     'two choices',
     { body: tokens({}, { choices: [tokens().choices[0], tokens().choices[0]] }) },
     /choices: expected one/,

@@ -181,6 +181,10 @@ it('keeps system errors unscored and missing keys pending, and goes on after a c
     'system error (2):',
     '  eval/partly · shop.py:test_a · 0',
     '  eval/partly · shop.py:test_a · 1',
+    'why:',
+    '  policy TimeoutError (1): Error during decoding turn 3 for test case test_a',
+    '  grader imported (1): the check failed to run: KeyError: 1',
+    "  every try of one: steadfast show 'eval/partly · shop.py:test_a · 0'",
   ]);
 
   // As a crash leaves it: claimed, running, some results not written.
