@@ -97,8 +97,13 @@ export const MISMATCH_BOUND = { meanAbove: 0.1, shareAbove: 0.3 } as const;
 /** After each publish the sampler's and the trainer's log-probabilities must agree within this, nats. */
 export const PROBE_BOUND = 1e-3;
 
-/** Attempts of one shard workflow: about 3.3 history events each stays under Temporal's suggestion of 4,096. */
+/** Attempts of one shard workflow. */
 export const SHARD_SIZE = 1_000;
+/**
+ * A shard goes on as a new execution before its history is long (Temporal suggests 4,096 events). An attempt costs 3.3
+ * events where many end at once, and up to 6 where each wakes the workflow alone.
+ */
+export const SHARD_HISTORY = { mostEvents: 3_900, eventsPerAttempt: 6 } as const;
 /** Shards of one campaign that run at the same time; they divide the lanes. */
 export const PARALLEL_SHARDS = 4;
 /** Episodes of one campaign in flight. Not part of its identity: it changes speed, never results. */

@@ -1,5 +1,10 @@
-/** One shard of a probe or an evaluation: at most `SHARD_SIZE` attempts, in lanes, only those that are missing. */
+/**
+ * One shard of a probe or an evaluation: at most `SHARD_SIZE` attempts, in lanes, only those that are missing. An
+ * execution whose history has become long lets its lanes run dry and goes on as a new one, at the next attempt.
+ */
+import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import { shardPositions } from '../core/shards.js';
+import { SHARD_HISTORY } from '../temporal.config.js';
 import { settleAttempt, singleFlight } from './attempt.js';
 import { Control, type ControlState } from './control.js';
 import { inLanes } from './lanes.js';
@@ -15,6 +20,10 @@ export interface ShardInput {
   readonly lanes: number;
   readonly servedByTrainer: boolean;
   readonly control: ControlState;
+  /** What the executions before this one have done of the shard. */
+  readonly before?: ShardResult;
+  /** Events after which an execution ends; smaller in tests. */
+  readonly mostEvents?: number;
 }
 
 export interface ShardResult {
@@ -27,8 +36,8 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
   const { campaign, from, to } = input;
   const plan = await campaigns.planShard(campaign, from, to);
   const todo = shardPositions(plan.missing, from);
-  let clean = to - from - plan.missingCount;
-  let exhausted = 0;
+  let clean = (input.before?.clean ?? 0) + to - from - plan.missingCount;
+  let exhausted = input.before?.exhausted ?? 0;
   if (todo.length === 0) return { clean, exhausted };
 
   let weightVersion: string | undefined;
@@ -36,7 +45,12 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
     if (input.servedByTrainer) weightVersion = (await trainers.serveModel(campaign)).weightVersion;
   });
   let position = 0;
-  const next = () => (control.stopping ? undefined : todo[position++]);
+  const { mostEvents = SHARD_HISTORY.mostEvents } = input;
+  // Room for what is in flight to end, and for tries that are made again.
+  const full = () =>
+    position > 0 &&
+    workflowInfo().historyLength + SHARD_HISTORY.eventsPerAttempt * control.lanes > mostEvents;
+  const next = () => (control.stopping || full() ? undefined : todo[position++]);
   await control.unlessStopped(async () => {
     await control.clear();
     await restorePolicy();
@@ -54,5 +68,12 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
       else clean++;
     });
   });
+  const rest = todo[position];
+  if (rest !== undefined && !control.stopping) {
+    await condition(allHandlersFinished);
+    // Everything before `rest` has ended; what was clean there already is counted with it.
+    const before = { clean: clean - (to - rest - (todo.length - position)), exhausted };
+    await continueAsNew<typeof attemptShard>({ ...input, from: rest, control: control.state, before });
+  }
   return { clean, exhausted };
 }

@@ -15,7 +15,7 @@ import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
-import { SHARD_SIZE } from '../../temporal.config.js';
+import { QUEUES, SHARD_SIZE } from '../../temporal.config.js';
 import type { ControlState } from '../../workflows/control.js';
 import { historyOf } from '../histories/scenario.js';
 import { ROOT } from '../import-graph.js';
@@ -120,6 +120,34 @@ it('shards divide what there is, also less than one each; a stop reaches those t
   await replays(id);
   for (const shard of ['00', '01', '02']) await replays(`${id}/shard-${shard}`);
 }, 180_000);
+
+it('a shard whose history becomes long goes on as a new execution: every attempt once, all counted', async () => {
+  const config = await attemptsConfig('eval', scripted(12, 5), suite, tasks.slice(0, 6));
+  const id = 'eval/long';
+  await ledger.claimCampaign(campaignClaim(id, config, null));
+  const { workflow } = await context.temporal();
+  const mostEvents = 130;
+  const shard = {
+    ...{ campaign: id, from: 0, to: 72, repeat: 12, maxTries: 3, lanes: 4, servedByTrainer: false },
+    ...{ control: { paused: false, stop: 'no' } as const, mostEvents },
+  };
+  const start = { workflowId: 'eval/long/shard-00', taskQueue: QUEUES.pipeline };
+  const first = await workflow.start('attemptShard', { ...start, args: [shard] });
+  expect(await first.result()).toEqual({ clean: 72, exhausted: 0 });
+  const lengths: number[] = [];
+  for await (const { historyLength } of workflow.list({ query: `WorkflowId = "${start.workflowId}"` })) {
+    lengths.push(historyLength ?? Number.NaN);
+  }
+  expect(lengths.length).toBeGreaterThan(2);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(mostEvents);
+  const rows = await ledger.attempts(id);
+  expect(rows.map(({ state, tries }) => `${state} ${tries}`)).toEqual(
+    Array.from({ length: 72 }, () => 'clean 1'),
+  );
+  // Half of it clean already: counted as well, and not run again.
+  const again = await workflow.execute('attemptShard', { ...start, args: [{ ...shard, from: 30 }] });
+  expect(again).toEqual({ clean: 42, exhausted: 0 });
+}, 120_000);
 
 it('a training run hands them to its step, and keeps them for the steps to come', async () => {
   const file: RunFile = {
