@@ -48,6 +48,7 @@ class Bridge:
         self._reference = Reference()
         self._servers = Servers(servers)
         self._whole = states == "whole"
+        self._known: dict[str, tuple[HydratedTestCase, dict[str, CaseServer]]] = {}
         # Hydration and imports touch shared state; checks only read it.
         self._lock = threading.Lock()
 
@@ -154,12 +155,13 @@ class Bridge:
 
     def _case(self, name: str) -> tuple[HydratedTestCase, dict[str, CaseServer]]:
         with self._lock:
-            case = self._catalogue.case(name)
-            servers = {
-                server: self._server(name, server, config)
-                for server, config in self._catalogue.config(name).items()
-            }
-        return case, servers
+            if name not in self._known:
+                case = self._catalogue.case(name)
+                configs = self._catalogue.config(name)
+                self._known[name] = case, {
+                    server: self._server(name, server, config) for server, config in configs.items()
+                }
+            return self._known[name]
 
     def _server(self, case: str, server: str, config: dict[str, Any]) -> CaseServer:
         spec = self._servers.spec(case, server)

@@ -93,10 +93,11 @@ class Catalogue:
             return  # what is wrong with the wanted case itself is told when it is opened alone
 
     def case(self, name: str) -> HydratedTestCase:
+        """Shared by all who ask: nothing of it may be changed."""
         if name not in self.cases:
             self._open_whole_file(name)
             self.open([name])
-        return self.cases[name].model_copy(deep=True)
+        return self.cases[name]
 
     def config(self, name: str) -> dict[str, dict[str, Any]]:
         """Session configuration by server, merged as the official session is; without search, no sources for it."""

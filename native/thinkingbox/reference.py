@@ -9,6 +9,7 @@ Servers that are not made of these classes keep their whole configuration and re
 """
 
 import asyncio
+import copy
 import importlib
 import json
 import threading
@@ -91,6 +92,8 @@ def _fresh(module: ModuleType) -> Any:
 
 
 def _play(module: ModuleType, config: dict[str, Any]) -> Expected:
+    # What official code is given it may change, and this configuration is everybody's.
+    config = copy.deepcopy(config)
     system = _fresh(module)
     if config.get("data_patch"):
         system.apply_data_patch(config["data_patch"])

@@ -3,7 +3,9 @@
  * agrees. What is measured is the CPU time of its session proxy, its tool servers, its checks and itself.
  *
  *   tb mcp-start --servers DATA/servers/servers.yaml --port P
- *   tb infer -c config.yaml -d DATA/dataset -a think --test-list cases.yaml -r REPEAT -b 2 -o rows.jsonl
+ *   tb infer -c config.yaml -i cases.jsonl -r REPEAT -b 2 -o rows.jsonl
+ *
+ * `cases.jsonl` holds the hydrated cases without search documents (peer/cases_without_search.py), as ours run without.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -31,6 +33,7 @@ const PACKAGES = [
   'rich==15.0.0',
   'scipy==1.17.1',
 ];
+const PEER = join(ROOT, 'test', 'bench', 'peer');
 /** Simultaneous episodes: one for each core. */
 const BATCH = 2;
 const READY_MS = 60_000;
@@ -70,7 +73,7 @@ export async function measurePeer(options: PeerOptions): Promise<PeerReport> {
   const env = {
     ...common,
     HOME: folder,
-    PYTHONPATH: [join(ROOT, 'test', 'bench', 'peer'), common.PYTHONPATH, packages].join(':'),
+    PYTHONPATH: [PEER, common.PYTHONPATH, packages].join(':'),
   };
   const model = { type: 'custom', factory: 'golden_model.Agreeing' };
   const config = {
@@ -86,7 +89,9 @@ export async function measurePeer(options: PeerOptions): Promise<PeerReport> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'script.json'), JSON.stringify(script));
   await writeFile(join(folder, 'config.yaml'), stringify(config));
-  await writeFile(join(folder, 'cases.yaml'), stringify(cases.map(({ id }) => id)));
+  const hydrated = join(folder, 'cases.jsonl');
+  const prepare = join(PEER, 'cases_without_search.py');
+  await run(python, [prepare, join(dataDir, 'dataset'), hydrated, ...cases.map(({ id }) => id)], { env });
   const tb = (...args: string[]): ChildProcess =>
     spawn(python, ['-m', 'thinkingbox.cli.main', ...args], {
       cwd: folder,
@@ -101,8 +106,8 @@ export async function measurePeer(options: PeerOptions): Promise<PeerReport> {
     const started = performance.now();
     const output = join(folder, 'rows.jsonl');
     const infer = tb(
-      ...['infer', '-c', 'config.yaml', '-d', join(dataDir, 'dataset'), '-a', 'think'],
-      ...['--test-list', 'cases.yaml', '-r', String(repeat), '-b', String(BATCH), '-o', output],
+      ...['infer', '-c', 'config.yaml', '-i', hydrated],
+      ...['-r', String(repeat), '-b', String(BATCH), '-o', output],
     );
     let inferSeconds = 0;
     const look = setInterval(() => {

@@ -4,7 +4,7 @@
  *
  *   node dist/test/bench/thinkingbox-play.js '{"policy": "golden", "concurrency": 8}'
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLocalArtifacts } from '../../activities/artifacts/local.js';
@@ -29,6 +29,8 @@ export interface PlayOptions {
   readonly repeat?: number;
   /** So long a turn of the policy takes. */
   readonly turnDelayMs?: number;
+  /** Looking at memory costs CPU time, which is then no figure. */
+  readonly memory?: true;
   readonly servers?: (typeof SERVER_STARTS)[number];
 }
 
@@ -42,7 +44,10 @@ export interface PlayReport {
   /** Opening of the suite apart. */
   readonly openSeconds: number;
   readonly cpuSeconds: number;
+  /** Of it: this process, the warm servers with their sessions, the bridge. */
+  readonly secondsOf: { readonly steadfast: number; readonly servers: number; readonly bridge: number };
   readonly wallSeconds: number;
+  /** 0 where memory was not looked at. */
   readonly peakBytes: number;
   readonly trajectoryBytes: number;
 }
@@ -76,6 +81,7 @@ async function playAll(): Promise<PlayReport> {
   let peakBytes = 0;
   let trajectoryBytes = 0;
   const look = setInterval(() => {
+    if (!options.memory) return;
     const pids = treeOf(process.pid, readProcesses());
     peakBytes = Math.max(
       peakBytes,
@@ -83,6 +89,7 @@ async function playAll(): Promise<PlayReport> {
     );
   }, LOOK_EVERY_MS);
   const openSeconds = treeSeconds(process.pid, readProcesses());
+  const ownSeconds = process.cpuUsage();
   const started = performance.now();
   let next = 0;
   await Promise.all(
@@ -116,11 +123,30 @@ async function playAll(): Promise<PlayReport> {
     faults: faults.slice(0, 10),
     byDomain,
     openSeconds,
+    secondsOf: secondsOf(ownSeconds),
     cpuSeconds: treeSeconds(process.pid, readProcesses()) - openSeconds,
     wallSeconds: (performance.now() - started) / 1_000,
     peakBytes,
     trajectoryBytes,
   };
+}
+
+function secondsOf(since: NodeJS.CpuUsage): PlayReport['secondsOf'] {
+  const { user, system } = process.cpuUsage(since);
+  const table = readProcesses();
+  const running = (script: string) =>
+    treeOf(process.pid, table)
+      .filter((pid) => table.get(pid)?.parent === process.pid && commandOf(pid).includes(script))
+      .reduce((sum, pid) => sum + treeSeconds(pid, table), 0);
+  return { steadfast: (user + system) / 1e6, servers: running('warm.py'), bridge: running('bridge.py') };
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return ''; // it has ended
+  }
 }
 
 function play(task: Task, script: readonly ScriptedCall[], sandboxName: string): Promise<PlayedEpisode> {

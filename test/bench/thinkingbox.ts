@@ -129,7 +129,7 @@ function verdict(figure: string, report: PlayReport, measured: number, bar: numb
 async function memory(play: (options: PlayOptions) => Promise<PlayReport>, quick: boolean): Promise<Figure> {
   const held = { concurrency: quick ? 4 : SESSIONS, turnDelayMs: HELD_MS };
   const cases = await readList(FIVE);
-  const report = await play({ policy: 'golden', ...held, cases, repeat: quick ? 1 : 13 });
+  const report = await play({ policy: 'golden', memory: true, ...held, cases, repeat: quick ? 1 : 13 });
   const gigabytes = report.peakBytes / 1e9;
   return {
     figure: `memory of a worker with ${SESSIONS} sessions open, its servers and its bridge`,
