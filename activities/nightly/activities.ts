@@ -56,8 +56,9 @@ export function createNightlyActivities(deps: NightlyDeps) {
       const schedule = await scheduleOf(schedules, ref.schedule);
       const pinned = night.record.checkpoint ?? checkpoint;
       const { model, tasks, repeat } = await claimEvaluation(deps, schedule, night, pinned);
-      const shards = Math.ceil((tasks.length * repeat) / SHARD_SIZE);
-      return { evaluation: night.evaluation, leases: model.kind === 'trainer' ? shards : 0 };
+      // A shard goes on as a new execution once at most; giving back more than was taken does no harm.
+      const executions = 2 * Math.ceil((tasks.length * repeat) / SHARD_SIZE);
+      return { evaluation: night.evaluation, leases: model.kind === 'trainer' ? executions : 0 };
     },
 
     async closeNight(ref: NightRef): Promise<Closed> {
