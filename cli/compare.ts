@@ -4,6 +4,7 @@ import { namedRun, showRuns } from './compare-runs.js';
 import { showComparison } from './compare-show.js';
 import { type SideOptions, sideName } from './compare-sides.js';
 import { withStack } from './context.js';
+import { knownCampaign, resolveRun } from './run/find.js';
 import { integer, LIMITS } from './run/options.js';
 import { readPrices } from './run/prices.js';
 
@@ -68,6 +69,9 @@ async function compare(
       const ledger = await context.ledger();
       const runs = [await namedRun(ledger, beforeName), await namedRun(ledger, afterName)];
       if (runs[0] && runs[1]) return showRuns(ledger, [runs[0], runs[1]], options);
+      // Beside a training run an unknown name was meant to be one.
+      const other = runs[0] ? afterName : beforeName;
+      if ((runs[0] ?? runs[1]) && !(await knownCampaign(ledger, other))) await resolveRun(ledger, other);
     }
     return showComparison(names, sides, options, context);
   });

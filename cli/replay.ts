@@ -10,6 +10,7 @@ export interface StepOptions {
   readonly fork?: string;
   readonly set: readonly string[];
   readonly acceptDrift?: boolean;
+  readonly mend?: boolean;
   readonly trainer?: string;
   readonly lanes: number;
   readonly detach?: boolean;
@@ -43,6 +44,7 @@ export function registerReplay(program: Command): void {
     .option('--fork <name>', 'start a new run from the state before the step, on its recorded episodes')
     .option('--set <path=value>', 'with --fork: another setting; may be given again', gathered, [])
     .option('--accept-drift', 'go on although suite or trainer have changed; recorded with the run')
+    .option('--mend', 'write batches that are missing or damaged again, from their recorded episodes')
     .option('--trainer <url>', 'an idle trainer to use instead of a private one', url)
     .option('--lanes <n>', 'with --fork: episodes in flight', integer(1, LIMITS.lanes), LANES)
     .option('--detach', 'with --fork: start it and return')

@@ -1,10 +1,12 @@
 /** `steadfast status`: where campaigns stand, from the ledger; what they wait for, from Temporal. */
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import type { CampaignRow } from '../core/ledger.js';
 import { type StackContext, withStack } from './context.js';
 import { onInterrupt } from './interrupts.js';
 import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
+import { goOnLines } from './run/go-on-text.js';
 import { type InFlight, inFlight, inFlightText } from './run/in-flight.js';
 import { type Lanes, lanesOf } from './run/lanes.js';
 import { causeOf, pipelineLine, stageOf } from './run/pipeline-line.js';
@@ -85,7 +87,9 @@ async function one(context: StackContext, name: string, options: StatusOptions):
     const warnings = [...waits, ...troubles, ...restored].map(warning);
     const episodes = playing && inFlightText(playing);
     const lines = [...linesOf(seen, lanes), ...(episodes ? [episodes] : []), ...warnings];
-    print([...lines, `Temporal: ${workflowUrl(context, id)}`].join('\n'));
+    const rest = atRest(seen);
+    const ways = rest ? await goOnLines(ledger, rest) : [];
+    print([...lines, ...ways, `Temporal: ${workflowUrl(context, id)}`].join('\n'));
   }
 }
 
@@ -126,6 +130,14 @@ function documentsOf(seen: Seen, lanes: Lanes): object[] {
 /** Null: nothing of it runs, or its workflow does not answer. */
 function withLanes(campaign: CampaignSnapshot, lanes: Lanes): object {
   return { ...campaign, lanes: lanes.get(campaign.id) ?? null };
+}
+
+/** The row of a campaign that does nothing more by itself and is not at its end; of a pipeline, as its stage waits. */
+function atRest({ row, campaigns }: Seen): CampaignRow | undefined {
+  if (row.state === 'done') return undefined;
+  const stuck = campaigns.find(({ state }) => state === 'paused');
+  if (stuck) return { ...row, state: 'paused', result: { cause: stuck.cause } };
+  return row.state === 'running' ? undefined : row;
 }
 
 /** What Temporal knows of campaigns that run. `playing`: null when nothing runs, or Temporal does not answer. */

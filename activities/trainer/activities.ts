@@ -1,5 +1,6 @@
 /** What runs beside the weights: serve, bring to a state, update once, publish, check, save. */
 import path from 'node:path';
+import { log } from '@temporalio/activity';
 import type { Digest } from '../../core/artifacts.js';
 import { Fault } from '../../core/faults.js';
 import { stepId } from '../../core/keys.js';
@@ -9,6 +10,7 @@ import { Configurations } from '../campaign/deps.js';
 import { sendOrAttach } from './attach.js';
 import { sampledFolder, startFolder } from './checkpoint-paths.js';
 import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
+import { requireBatch } from './lost.js';
 import { newestVerified, releaseServed } from './nightly.js';
 import { refuseOtherBase } from './one-base.js';
 import { noteOffPolicy, planOf, requirePlan } from './plan.js';
@@ -38,6 +40,12 @@ export function createTrainerActivities(deps: TrainerDeps) {
     throw new Fault('trainer', `${run}: published ${weightVersion}, expected ${wanted} of step ${step}`, {
       code: 'wrong_weights',
     });
+  }
+
+  /** A batch that was damaged since it was built is made again: its step could go neither on nor back without it. */
+  async function wholeBatch(run: string, step: number, batchDigest: Digest): Promise<void> {
+    const mended = await requireBatch({ ledger, artifacts }, { run, step, batchDigest });
+    if (mended !== undefined) log.warn(mended);
   }
 
   return {
@@ -94,6 +102,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
             { code: 'stale_base', retry: false },
           );
         }
+        await wholeBatch(run, step, batchDigest);
         await ledger.intendOperation({ op, run, step, baseDigest, batchDigest, plan });
         await ledger.operationSent(op);
         const batchPath = artifacts.path(batchDigest);
@@ -119,6 +128,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
         await bringTo(lineage, run, step, signal);
         const weightVersion = await publishChecked(run, step, signal);
         const row = (await ledger.steps(run)).find((candidate) => candidate.step === step);
+        await wholeBatch(run, step, row!.batchDigest!);
         const sequences = probeSequences(await artifacts.get(row!.batchDigest!));
         const probed = await trainer.probe(weightVersion, sequences, signal);
         const maxDifference = largestDifference(probed.trainer, probed.sampler);

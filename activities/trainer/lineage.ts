@@ -5,18 +5,23 @@
  * verified checkpoint and applies the recorded batches of later steps again; the digests must come out the same.
  * No episode is generated again.
  */
-import type { ArtifactStore, Digest } from '../../core/artifacts.js';
+import type { Digest } from '../../core/artifacts.js';
+import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { Ledger, OperationRow } from '../../core/ledger.js';
 import type { Trainer, TrainerState, UpdatePlan } from '../../core/trainer.js';
+import { campaignRow } from '../campaign/deps.js';
 import { send } from './attach.js';
+import { type BatchDeps, checkpointFolder, isGone, requireBatch } from './lost.js';
 
-export interface LineageDeps {
-  readonly ledger: Ledger;
-  readonly artifacts: ArtifactStore;
+export interface LineageDeps extends BatchDeps {
   readonly trainer: Trainer;
   /** Folder of the checkpoint that the run starts from; undefined: the trainer's base. */
   readonly startOf: (run: string) => Promise<string | undefined>;
+  /** Makes that checkpoint again where it is gone. Absent: its source is brought there, and saves it again. */
+  readonly startAgain?: (run: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Told of each batch that was gone and has been made again. */
+  readonly mended?: (what: string) => void;
 }
 
 /** Weights after step `step` of `run`, or undefined before any update. Throws `Fault('ledger')` for a gap. */
@@ -46,12 +51,18 @@ export async function bringTo(
   const operations = (await ledger.operations(run)).filter((row) => row.state === 'done' && row.step <= step);
   if (state.run === run && holds(state, wanted, operations)) return state;
 
-  const opened = await openNewest(deps, run, step, signal);
+  const { state: opened, from } = await openNewest(deps, run, step, signal);
   let weights = opened.weightDigest;
   for (const operation of operations) {
     if (opened.appliedOps.includes(operation.op)) continue;
     if (weights !== operation.baseDigest)
       throw mismatch(run, operation.step - 1, operation.baseDigest, weights);
+    const mended = await requireBatch(deps, operation);
+    if (mended !== undefined) {
+      deps.mended?.(mended);
+      const passedOver = [{ step: operation.step, reason: mended }];
+      await ledger.noteRestore({ run, wanted: operation.step, opened: from, passedOver });
+    }
     weights = await applyAgain(deps, run, operation, signal);
   }
   if (wanted !== undefined && weights !== wanted) throw mismatch(run, step, wanted, weights);
@@ -88,26 +99,69 @@ function holds(
  * ledger says so with the reason.
  */
 async function openNewest(
-  { ledger, trainer, startOf }: LineageDeps,
+  deps: LineageDeps,
   run: string,
   step: number,
   signal: AbortSignal,
-): Promise<TrainerState> {
+): Promise<{ readonly state: TrainerState; readonly from: number | null }> {
+  const { ledger, trainer } = deps;
   const candidates = (await ledger.checkpoints(run)).filter((row) => row.step <= step && !row.pruned);
   const passedOver: { step: number; reason: string }[] = [];
   for (const { path, step: saved } of candidates) {
     try {
       const state = await trainer.open(run, path, signal);
       await ledger.noteRestore({ run, wanted: step, opened: saved, passedOver });
-      return state;
+      return { state, from: saved };
     } catch (error) {
       if (!(error instanceof Fault && error.code === 'bad_checkpoint')) throw error;
       passedOver.push({ step: saved, reason: error.message });
     }
   }
-  const state = await trainer.open(run, await startOf(run), signal);
-  if (step > 0) await ledger.noteRestore({ run, wanted: step, opened: null, passedOver });
-  return state;
+  const state = await openStart(deps, run, signal, ({ message }) => {
+    passedOver.push({ step: 0, reason: `${message}; made again from the record of its run` });
+  });
+  if (step > 0 || passedOver.length > 0)
+    await ledger.noteRestore({ run, wanted: step, opened: null, passedOver });
+  return { state, from: null };
+}
+
+/** The base, or the checkpoint of another run; one that is gone is made again, and `gone` is told why. */
+async function openStart(
+  deps: LineageDeps,
+  run: string,
+  signal: AbortSignal,
+  gone: (why: Fault) => void,
+): Promise<TrainerState> {
+  const { trainer, startOf, startAgain = sourceAgain(deps) } = deps;
+  try {
+    return await trainer.open(run, await startOf(run), signal);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    const folder = await startAgain(run, signal);
+    if (folder === undefined) throw error;
+    gone(error);
+    return trainer.open(run, folder, signal);
+  }
+}
+
+/**
+ * Brings the trainer to where the run's source was when it was forked, by the source's own record, and saves that
+ * state in the source's folder once more. Undefined for a run that starts from the base.
+ */
+function sourceAgain(deps: LineageDeps): NonNullable<LineageDeps['startAgain']> {
+  const { ledger, trainer } = deps;
+  return async (run, signal) => {
+    const { from } = (await campaignRow(ledger, run)).config as TrainConfig;
+    if (from === 'base') return undefined;
+    const folder = await checkpointFolder(ledger, from.run);
+    if (folder === undefined) return undefined;
+    // The source itself was not restored: nothing of this belongs in its record.
+    const quiet = { ...deps, ledger: { ...ledger, noteRestore: async () => undefined } };
+    await bringTo(quiet, from.run, from.step, signal);
+    const { path, manifest } = await trainer.checkpoint(from.run, folder, signal);
+    await ledger.putCheckpoint({ run: from.run, step: from.step, path, manifest });
+    return path;
+  };
 }
 
 async function applyAgain(
@@ -116,17 +170,6 @@ async function applyAgain(
   operation: OperationRow,
   signal: AbortSignal,
 ): Promise<Digest> {
-  const state = await artifacts.verify(operation.batchDigest);
-  if (state !== 'ok') {
-    throw new Fault(
-      'artifacts',
-      `batch ${operation.batchDigest} of step ${operation.step} of ${run} is ${state}: ${artifacts.path(operation.batchDigest)}`,
-      {
-        code: state,
-        retry: false,
-      },
-    );
-  }
   const request = {
     run,
     op: operation.op,

@@ -7,7 +7,7 @@ import { campaignRow } from '../campaign/deps.js';
 import { startFolder } from './checkpoint-paths.js';
 import { bringTo, type LineageDeps } from './lineage.js';
 
-export interface ReplayDeps extends Omit<LineageDeps, 'startOf'> {
+export interface ReplayDeps extends Omit<LineageDeps, 'startOf' | 'startAgain' | 'mended'> {
   /** Of the run that is replayed. */
   readonly config: TrainConfig;
   /** Folder for a start state that has to be made again; the caller removes it. */
@@ -22,6 +22,8 @@ export interface Restored {
   readonly passedOver: readonly { readonly path: string; readonly reason: string }[];
   /** Operations whose recorded batches were applied again. */
   readonly reapplied: readonly string[];
+  /** Batches that were gone and have been made again, in words; only where that was asked for. */
+  readonly mended: readonly string[];
 }
 
 /** Throws what `bringTo` throws; `digest_mismatch` when the recorded batches give other weights than recorded. */
@@ -34,12 +36,15 @@ export async function restoreBefore(
   const { trainer, ledger } = deps;
   const passedOver: { path: string; reason: string }[] = [];
   const reapplied: string[] = [];
+  const mended: string[] = [];
   let from: string | null = null;
   const told: LineageDeps = {
     ...deps,
     // It is not the run's own trainer that is brought here: nothing of it belongs in the run's record.
     ledger: { ...ledger, noteRestore: async () => undefined },
-    startOf: () => startOf(deps, signal),
+    startOf: () => startFolder(ledger, deps.config),
+    startAgain: () => startAgain(deps, signal),
+    mended: (what) => mended.push(what),
     trainer: {
       ...trainer,
       async open(name, folder, inner) {
@@ -62,19 +67,15 @@ export async function restoreBefore(
     },
   };
   const state = await bringTo(told, run, step - 1, signal);
-  return { state, from, passedOver, reapplied };
+  return { state, from, passedOver, reapplied, mended };
 }
 
-/** Where a fork starts from. A checkpoint that was pruned since is made again from the record of its own run. */
-async function startOf(deps: ReplayDeps, signal: AbortSignal): Promise<string | undefined> {
+/** Where a fork starts from: a checkpoint that is gone is made again from the record of its own run, in a folder apart. */
+async function startAgain(deps: ReplayDeps, signal: AbortSignal): Promise<string | undefined> {
   const { ledger, trainer, config, scratch } = deps;
-  try {
-    return await startFolder(ledger, config);
-  } catch (error) {
-    if (config.from === 'base' || !(error instanceof Fault) || error.code !== 'pruned') throw error;
-    const { run, step } = config.from;
-    const source = (await campaignRow(ledger, run)).config as TrainConfig;
-    await restoreBefore({ ...deps, config: source }, run, step + 1, signal);
-    return (await trainer.checkpoint(run, path.join(scratch, run.replace('/', '-')), signal)).path;
-  }
+  if (config.from === 'base') return undefined;
+  const { run, step } = config.from;
+  const source = (await campaignRow(ledger, run)).config as TrainConfig;
+  await restoreBefore({ ...deps, config: source }, run, step + 1, signal);
+  return (await trainer.checkpoint(run, path.join(scratch, run.replace('/', '-')), signal)).path;
 }

@@ -9,6 +9,7 @@ import { digestOf } from '../artifacts/local.js';
 import { assembleBatch } from '../campaign/batch.js';
 import { endedGroups } from '../campaign/step-groups.js';
 import { samplingMetrics } from '../campaign/step-metrics.js';
+import { requireBatch } from './lost.js';
 import { type ReplayDeps, type Restored, restoreBefore } from './replay-state.js';
 
 export interface Difference {
@@ -26,7 +27,9 @@ export interface StepReplay {
   /** What was compared, in order. */
   readonly compared: readonly string[];
   /** Null when the state before the step could not be reached. */
-  readonly restored: Omit<Restored, 'state'> | null;
+  readonly restored: Omit<Restored, 'state' | 'mended'> | null;
+  /** Batches that were gone and have been made again, in words. */
+  readonly mended: readonly string[];
   readonly weightDigest: string | null;
 }
 
@@ -60,6 +63,7 @@ export async function replayStep(
   const comparison = new Comparison();
   await compareSampling(deps, row, operation, comparison);
   const restored = await stateBefore(deps, row, comparison, signal);
+  const mended = [...(restored?.mended ?? [])];
   const ended = (weightDigest: string | null): StepReplay => ({
     run,
     step,
@@ -71,6 +75,7 @@ export async function replayStep(
       passedOver: restored.passedOver,
       reapplied: restored.reapplied,
     },
+    mended,
     weightDigest,
   });
   if (!restored) return ended(null);
@@ -78,6 +83,8 @@ export async function replayStep(
   comparison.add('weights before the step', operation.baseDigest, before);
   // On other weights the update would be refused.
   if (before !== operation.baseDigest) return ended(null);
+  const own = await requireBatch(deps, operation);
+  if (own !== undefined) mended.push(own);
   const report = await applyAgain(deps, operation, signal);
   for (const [name, what] of Object.entries(REPORTED) as [Reported, string][]) {
     if (operation.report?.[name] === undefined && report[name] === undefined) continue;
@@ -117,19 +124,12 @@ async function stateBefore(
   }
 }
 
-async function applyAgain(
+function applyAgain(
   { artifacts, trainer }: ReplayDeps,
-  { run, op, step, baseDigest, batchDigest, plan }: OperationRow,
+  { run, op, baseDigest, batchDigest, plan }: OperationRow,
   signal: AbortSignal,
 ): Promise<UpdateReport> {
-  const state = await artifacts.verify(batchDigest);
   const batchPath = artifacts.path(batchDigest);
-  if (state !== 'ok') {
-    throw new Fault('artifacts', `batch ${batchDigest} of step ${step} of ${run} is ${state}: ${batchPath}`, {
-      code: state,
-      retry: false,
-    });
-  }
   return trainer.update({ run, op, baseDigest, batchDigest, batchPath, plan: plan as UpdatePlan }, signal);
 }
 

@@ -9,6 +9,8 @@ import { withReplayTrainer } from './trainer.js';
 
 export interface ReplayOptions {
   readonly acceptDrift: boolean;
+  /** Batches that are gone are made again instead of refused. */
+  readonly mend: boolean;
   readonly trainer?: string | undefined;
 }
 
@@ -25,13 +27,14 @@ export async function replayFinished(
   return withReplayTrainer(context, options.trainer, async ({ trainer, signal, scratch }) => {
     const drift = [...(await driftOfSuite(row)), ...(await driftOfTrainer(ledger, row, trainer, signal))];
     await settleDrift(ledger, row, drift, options.acceptDrift);
-    return replayStep({ ledger, artifacts, trainer, config, scratch }, step, operation, signal);
+    const refuseLost = !options.mend;
+    return replayStep({ ledger, artifacts, trainer, config, scratch, refuseLost }, step, operation, signal);
   });
 }
 
 export function replayText(replay: StepReplay): string[] {
-  const { run, step, identical, differences, compared, restored, weightDigest } = replay;
-  const lines = restored ? restoredText(restored, step) : [];
+  const { run, step, identical, differences, compared, restored, mended, weightDigest } = replay;
+  const lines = [...(restored ? restoredText(restored, step) : []), ...mended.map((what) => pc.yellow(what))];
   if (identical) {
     return [
       ...lines,

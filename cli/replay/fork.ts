@@ -52,11 +52,12 @@ export async function prepareFork(
     const artifacts = await context.artifacts();
     const source = row.config as TrainConfig;
     const restored = await restoreBefore(
-      { ledger, artifacts, trainer, config: source, scratch },
+      { ledger, artifacts, trainer, config: source, scratch, refuseLost: !options.mend },
       row.id,
       step.step,
       signal,
     );
+    for (const what of restored.mended) say(what);
     await requireSameWeights(context, step, restored.state.weightDigest);
     if (step.step === 1) return;
     const folder = path.join(context.info.home, 'checkpoints', row.id.replace('/', '-'));

@@ -19,6 +19,11 @@ export async function resolveCampaign(ledger: Ledger & LedgerReads, name: string
   throw unknownCampaign(name, ids);
 }
 
+/** Whether an id, or the bare name of an evaluation, is in the ledger. */
+export async function knownCampaign(ledger: Ledger, name: string): Promise<boolean> {
+  return ((await ledger.campaign(name)) ?? (await ledger.campaign(`eval/${name}`))) !== undefined;
+}
+
 /** The same for verbs that take evaluations only: `demo-base` is `eval/demo-base`, whatever else has that name. */
 export async function resolveEvaluation(ledger: Ledger & LedgerReads, name: string): Promise<CampaignRow> {
   const known = (await ledger.campaign(name)) ?? (await ledger.campaign(`eval/${name}`));

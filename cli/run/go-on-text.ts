@@ -1,5 +1,6 @@
 /** The exact commands that can go on with a campaign that is not done. */
 import type { TrainConfig } from '../../core/campaign.js';
+import { campaignId } from '../../core/keys.js';
 import type { CampaignRow, Ledger, StepRow } from '../../core/ledger.js';
 import { nameOf, stageCampaignId } from '../../core/stage-configs.js';
 import { EPISODE_LIMITS } from '../../temporal.config.js';
@@ -7,25 +8,33 @@ import { EPISODE_LIMITS } from '../../temporal.config.js';
 const WIDTH = 28;
 
 export async function goOnText(ledger: Ledger, row: CampaignRow): Promise<string[]> {
-  const cause = (row.result as { cause?: string | null } | null)?.cause;
-  const lines = ['', `${row.id} is ${row.state}${cause ? `: ${cause.replace(/\.$/, '')}` : ''}.`];
-  const run = row.kind === 'pipeline' ? await ledger.campaign(stageCampaignId(row.id, 'train')) : row;
-  const failed = run?.kind === 'train' ? await failedStep(ledger, run.id) : undefined;
-  if (run && failed && row.state === 'paused')
-    return [...lines, ...(await stepLines(ledger, run, failed, row.id))];
-  if (row.state === 'paused') {
-    return [
-      ...lines,
-      line('try what is missing again', `steadfast unpause ${row.id}`),
-      line('give up', `steadfast stop ${row.id}`),
-    ];
-  }
-  return [...lines, '  the same command again goes on where its committed rows end'];
+  const cause = causeOf(row);
+  const head = `${row.id} is ${row.state}${cause ? `: ${cause.replace(/\.$/, '')}` : ''}.`;
+  return ['', head, ...(await goOnLines(ledger, row))];
 }
 
-async function failedStep(ledger: Ledger, run: string): Promise<StepRow | undefined> {
-  const open = (await ledger.steps(run)).find(({ state }) => state !== 'done' && state !== 'skipped');
-  return open?.state === 'failed' ? open : undefined;
+/** The commands alone, one a line. */
+export async function goOnLines(ledger: Ledger, row: CampaignRow): Promise<string[]> {
+  const run = row.kind === 'pipeline' ? await ledger.campaign(stageCampaignId(row.id, 'train')) : row;
+  const open = run?.kind === 'train' ? await openStep(ledger, run.id) : undefined;
+  if (row.state === 'paused') {
+    if (run && open?.state === 'failed') return stepLines(ledger, run, open, row.id);
+    const what = causeOf(row) ? 'try what is missing again' : 'go on';
+    return [line(what, `steadfast unpause ${row.id}`), line('give up', `steadfast stop ${row.id}`)];
+  }
+  // A run's own settings are in the ledger: nobody has to remember how it was started.
+  if (row.kind === 'train' && open)
+    return [line('go on', `steadfast replay step --run ${nameOf(row.id)} --step ${open.step}`)];
+  return ['  the same command again goes on where its committed rows end'];
+}
+
+function causeOf({ result }: CampaignRow): string | null {
+  return (result as { cause?: string | null } | null)?.cause ?? null;
+}
+
+/** The step that has begun and not ended. */
+async function openStep(ledger: Ledger, run: string): Promise<StepRow | undefined> {
+  return (await ledger.steps(run)).find(({ state }) => state !== 'done' && state !== 'skipped');
 }
 
 /** Retry, change a setting, skip, stop. Nothing that the step had is lost by any of them. */
@@ -38,9 +47,10 @@ async function stepLines(
   const name = nameOf(run.id);
   const which = `--run ${name} --step ${step.step}`;
   const setting = await likelySetting(ledger, run.config as TrainConfig, step);
-  const fork = `steadfast replay step ${which} --fork ${name}-2 --set ${setting}`;
+  const fork = `steadfast replay step ${which} --fork ${await freeName(ledger, name)} --set ${setting}`;
   return [
     ...(isOffPolicy(step) ? [line('look for the reason', `steadfast verify parity --run ${run.id}`)] : []),
+    ...(isDamaged(step) ? [line('see what is damaged', `steadfast verify ledger --campaign ${run.id}`)] : []),
     line('run what is missing of it', `steadfast replay step ${which}`),
     line('change a setting', fork),
     ...(isOffPolicy(step)
@@ -51,9 +61,22 @@ async function stepLines(
   ];
 }
 
+/** `run-1-2`, or with the next number that no run has. */
+async function freeName(ledger: Ledger, name: string): Promise<string> {
+  for (let number = 2; ; number++) {
+    const free = `${name}-${number}`;
+    if (!(await ledger.campaign(campaignId('train', free)))) return free;
+  }
+}
+
 /** The trainer refused the batch: its sampler was another policy than the trainer has. */
 function isOffPolicy({ cause }: StepRow): boolean {
   return cause?.includes('off policy:') ?? false;
+}
+
+/** Something that was recorded cannot be read. */
+function isDamaged({ cause }: StepRow): boolean {
+  return /\b(?:artifact|batch) sha256:/.test(cause ?? '');
 }
 
 /** A bound that this batch stays within, with a fifth to spare; none where the trainer did not say how far off it was. */

@@ -1,6 +1,6 @@
 /** What a paused campaign proposes: the commands, and the setting that fits the cause. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { goOnText } from '../../cli/run/go-on-text.js';
+import { goOnLines, goOnText } from '../../cli/run/go-on-text.js';
 import { EPISODE_LIMITS, STEP, UPDATE_PLAN } from '../../temporal.config.js';
 import { claim, stepRow } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
@@ -82,4 +82,28 @@ it("a pipeline proposes its run's commands, and stops as a whole", async () => {
   expect(found).toContain(`steadfast replay step --run ${name} --step 1\n`);
   expect(found).toContain(`steadfast skip train/${name} --step 1`);
   expect(found).toContain(`steadfast stop pipeline/${name}`);
+});
+
+it('proposes a name for the fork that no run has', async () => {
+  await db.ledger.claimCampaign(claim(`train/${name}-2`, CONFIG));
+  expect(await text(REFILLS)).toContain(`--fork ${name}-3 --set`);
+});
+
+it('names the check that finds what is damaged', async () => {
+  expect(await text('batch sha256:ab of step 3 of train/x is corrupt: /a/b')).toContain(
+    `steadfast verify ledger --campaign train/${name}`,
+  );
+});
+
+it('of a run that was stopped in a step: a command that needs no settings; paused by a person: unpause', async () => {
+  const id = `train/${name}`;
+  await db.ledger.putStep(stepRow(id, 1, { state: 'sampling' }));
+  const lines = async (state: 'stopped' | 'paused') => {
+    await db.ledger.noteOnCampaign(id, { cause: null }, state);
+    return goOnLines(db.ledger, (await db.ledger.campaign(id))!);
+  };
+  expect(await lines('stopped')).toEqual([
+    expect.stringContaining(`steadfast replay step --run ${name} --step 1`),
+  ]);
+  expect((await lines('paused'))[0]).toMatch(/^ {2}go on +steadfast unpause/);
 });

@@ -131,6 +131,17 @@ describe('names', () => {
     });
   });
 
+  it('of a run to be compared: the nearest run is said, not an evaluation', async () => {
+    for (const names of [
+      ['source', 'sauce'],
+      ['sauce', 'source'],
+    ])
+      expect(await steadfast(home, 'compare', ...names)).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/a known training run, found "sauce".*train\/source/),
+      });
+  });
+
   it('of an episode that is nearly one: the nearest keys are said', async () => {
     const { key } = (await ledger.attempts(RUN, { step: 1 }))[0]!;
     const ran = await steadfast(home, 'replay', 'episode', `${key}x`);
