@@ -169,6 +169,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./limits.js')).registerLimits,
   },
   {
+    name: 'sandbox',
+    summary: 'images of tool servers for Docker',
+    group: TOOLS,
+    load: async () => (await import('./sandbox.js')).registerSandbox,
+  },
+  {
     name: 'suite',
     summary: 'list or check a suite',
     group: TOOLS,

@@ -8,6 +8,10 @@ import type { JsonObject, ToolSpec } from './message.js';
 export const ISOLATIONS = ['inline', 'process', 'docker'] as const;
 export type Isolation = (typeof ISOLATIONS)[number];
 
+export function stronger(a: Isolation, b: Isolation): Isolation {
+  return ISOLATIONS.indexOf(a) < ISOLATIONS.indexOf(b) ? b : a;
+}
+
 /** How to start one MCP server. A driver takes the form that it understands. */
 export interface ServerSpec {
   readonly name: string;
@@ -29,8 +33,14 @@ export interface ServerSpec {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
   };
-  /** `docker`: an image by digest. */
-  readonly image?: string;
+  /** `docker`: what the main process of a container is. */
+  readonly container?: {
+    /** An image id (`sha256:…`), a reference with a digest, or a name that was built on this machine. */
+    readonly image: string;
+    /** Arguments to the image's entry point. */
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  };
   /** How long the server may take until it answers `initialize`. */
   readonly startTimeoutMs: number;
 }
@@ -68,6 +78,10 @@ export interface SandboxRequest {
   readonly name: string;
   readonly servers: readonly ServerSpec[];
   readonly signal: AbortSignal;
+  /** ISO time after which anybody may end it; written on what is made, for sweeps that have no ledger. */
+  readonly expiresAt?: string;
+  /** For people who look at what is made: campaign and attempt key. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface Sandbox {
@@ -82,4 +96,12 @@ export interface SandboxDriver {
   create(request: SandboxRequest): Promise<Sandbox>;
   /** Ends what is left of a sandbox by name, e.g. after its worker was killed. True when something was found. */
   reap(name: string): Promise<boolean>;
+  /** What is there on this host by the system's own word, whoever made it; nothing where a driver leaves no traces. */
+  living(): Promise<readonly LivingSandbox[]>;
+}
+
+export interface LivingSandbox {
+  readonly name: string;
+  /** ISO time, where what was made carries one. */
+  readonly expiresAt?: string;
 }

@@ -97,6 +97,8 @@ export interface Suite {
   readonly digest: string;
   /** The least isolation its servers may run in. */
   readonly isolation: Isolation;
+  /** Images that its servers run from in containers, as `ServerSpec` names them; absent: it has no container form. */
+  readonly images?: readonly string[];
   /** Why results of this suite, as it was opened, are not comparable with published ones; said wherever they are shown. */
   readonly notComparable?: readonly string[];
   tasks(): Promise<readonly TaskRef[]>;

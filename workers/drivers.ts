@@ -1,9 +1,11 @@
 /** The sandbox drivers of this host, and the reaper that runs when a worker starts. */
+import os from 'node:os';
+import { createDockerDriver } from '../activities/sandbox/docker/driver.js';
+import { engineSettings } from '../activities/sandbox/docker/engine.js';
 import { createInlineDriver } from '../activities/sandbox/inline.js';
 import { createProcessDriver } from '../activities/sandbox/process.js';
-import { UsageError } from '../core/faults.js';
 import type { Ledger } from '../core/ledger.js';
-import { ISOLATIONS, type Isolation, type SandboxDriver } from '../core/sandbox.js';
+import { type Isolation, type SandboxDriver, stronger } from '../core/sandbox.js';
 import type { WorkerEnvironment } from './environment.js';
 
 /** `least`: what the operator demands; a suite that needs more gets more, none gets less. */
@@ -11,16 +13,12 @@ export function sandboxDrivers(
   home: string,
   least: Isolation = 'inline',
 ): (isolation: Isolation) => SandboxDriver {
-  const drivers: Partial<Record<Isolation, SandboxDriver>> = {
+  const drivers: Readonly<Record<Isolation, SandboxDriver>> = {
     inline: createInlineDriver(),
     process: createProcessDriver(home),
+    docker: createDockerDriver({ home, host: os.hostname(), engine: engineSettings(process.env) }),
   };
-  return (needed) => {
-    const isolation = ISOLATIONS.indexOf(needed) < ISOLATIONS.indexOf(least) ? least : needed;
-    const driver = drivers[isolation];
-    if (driver) return driver;
-    throw new UsageError('isolation', Object.keys(drivers).join(' or '), isolation);
-  };
+  return (needed) => drivers[stronger(needed, least)];
 }
 
 /** Ends what workers of this host that were killed have left behind. Those of living workers are not touched. */

@@ -64,7 +64,8 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
   );
 }
 
-function isolationOf(text: string | undefined): Isolation {
+/** Throws `UsageError` for a word that is none. */
+export function isolationOf(text: string | undefined): Isolation {
   const isolation = ISOLATIONS.find((name) => name === (text || 'inline'));
   if (isolation) return isolation;
   throw new UsageError('STEADFAST_ISOLATION', ISOLATIONS.join(', '), `"${text}"`);

@@ -9,6 +9,7 @@ import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createPgRates } from '../activities/ledger/rates.js';
 import { ProviderGates } from '../activities/policy/rate-gate.js';
+import { checkEngine, engineSettings, openEngine } from '../activities/sandbox/docker/engine.js';
 import { QUEUES, SANDBOX_WORKER_SLOTS } from '../temporal.config.js';
 import { reapOpenSandboxes, sandboxDrivers } from './drivers.js';
 import { workerMain } from './main.js';
@@ -16,6 +17,11 @@ import { runWorker } from './run-worker.js';
 import { scriptedPolicy, suiteRegistry } from './suites.js';
 
 await workerMain(async (environment) => {
+  // An engine that is not there is said at once, not by every episode.
+  if (environment.isolation === 'docker') {
+    const settings = engineSettings(process.env);
+    await checkEngine(await openEngine(settings), settings);
+  }
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast sandbox worker' });
   const ledger = createPgLedger(pool);
   const configs = new Configurations(ledger);

@@ -10,7 +10,7 @@ import { heldMs, withDeadline } from '../../core/deadline.js';
 import { asFault, Fault, type FaultKind } from '../../core/faults.js';
 import type { Termination, Verdict } from '../../core/outcome.js';
 import type { Policy, Sampling } from '../../core/policy.js';
-import type { Sandbox, SandboxDriver } from '../../core/sandbox.js';
+import type { Sandbox, SandboxDriver, SandboxRequest } from '../../core/sandbox.js';
 import type { Judge, Task } from '../../core/suite.js';
 import { CAPACITY_WAIT_MS } from '../../temporal.config.js';
 import type { Meter } from '../policy/chat-model.js';
@@ -27,6 +27,8 @@ export interface EpisodeParts {
   readonly driver: SandboxDriver;
   /** Written down by the caller before; unique. */
   readonly sandboxName: string;
+  /** Written on what the sandbox is made of, where a driver can. */
+  readonly sandboxMarks?: Pick<SandboxRequest, 'expiresAt' | 'labels'>;
   readonly policy: Policy;
   readonly user: SimulatedUser;
   readonly judge: (meter: Meter) => Judge;
@@ -60,7 +62,8 @@ export async function playEpisode(parts: EpisodeParts): Promise<PlayedEpisode> {
   let ended: Pick<PlayedEpisode, 'clean' | 'fault'>;
   try {
     const clean = await withDeadline(parts.signal, clock, async (signal) => {
-      creating = parts.driver.create({ name: parts.sandboxName, servers: parts.task.servers, signal });
+      const { sandboxName: name, sandboxMarks } = parts;
+      creating = parts.driver.create({ name, servers: parts.task.servers, signal, ...sandboxMarks });
       const sandbox = await within('sandbox', signal, () => creating as Promise<Sandbox>);
       parts.onSandboxCreated?.();
       try {

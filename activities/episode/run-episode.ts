@@ -75,7 +75,9 @@ export async function runTry(
   };
   const { clean } = await runner.ledger.beginTry(begin);
   if (clean) return clean;
-  const sandbox = new SandboxNotes(runner.ledger, begin.sandbox.name);
+  const { name, expiresAt } = begin.sandbox;
+  const marks = { expiresAt, labels: { key: input.key } };
+  const sandbox = new SandboxNotes(runner.ledger, name);
   const started = performance.now();
   let played: PlayedEpisode;
   let task: Task | undefined;
@@ -84,7 +86,7 @@ export async function runTry(
     task = await load(suite, input.taskId);
     const policy = await openPolicy(runner, input, options.signal);
     reading = await runner.reading?.(input, options.signal);
-    played = await playEpisode(parts(runner, input, options, { task, driver, policy, sandbox }));
+    played = await playEpisode(parts(runner, input, options, { task, driver, policy, sandbox, marks }));
   } catch (error) {
     const fault = options.signal.aborted ? cancelled(options.signal) : asFault(error, 'suite');
     played = { record: new EpisodeRecord(), fault, wallMs: Math.round(performance.now() - started) };
@@ -108,15 +110,22 @@ function parts(
   runner: EpisodeRunner,
   input: EpisodeInput,
   { signal, onTurn, onTokens }: RunOptions,
-  made: { task: Task; driver: SandboxDriver; policy: Policy; sandbox: SandboxNotes },
+  made: {
+    task: Task;
+    driver: SandboxDriver;
+    policy: Policy;
+    sandbox: SandboxNotes;
+    marks: NonNullable<EpisodeParts['sandboxMarks']>;
+  },
 ): EpisodeParts {
-  const { task, driver, policy, sandbox } = made;
+  const { task, driver, policy, sandbox, marks } = made;
   const people = runner.people(input);
   return {
     task,
     driver,
     policy,
     sandboxName: sandbox.name,
+    sandboxMarks: marks,
     user: createUser(people.user),
     judge: (meter) => createJudge(people.judge, meter, input.limits.messageMs),
     sampling: input.sampling,

@@ -4,7 +4,7 @@ import { createConnection, type Socket } from 'node:net';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { exactLine } from '../../core/exact-json.js';
-import { JsonLines, MAX_MESSAGE_BYTES } from './json-lines.js';
+import { JsonLines } from './json-lines.js';
 import type { Forked, ForkRequest, Nursery } from './nursery.js';
 import { killNow } from './process-identity.js';
 
@@ -22,8 +22,8 @@ export class ForkedTransport implements Transport {
   private readonly lines = new JsonLines({
     message: (message) => this.onmessage?.(message),
     noise: (error) => this.onerror?.(error),
-    tooLong: () => {
-      this.words = `a message longer than ${MAX_MESSAGE_BYTES} bytes`;
+    tooMuch: (what) => {
+      this.words = what;
       this.kill();
     },
   });

@@ -5,7 +5,7 @@ import type { Sandbox, SandboxDriver, SandboxRequest, ServerSpec } from '../../c
 import { McpSession } from './session.js';
 
 export function createInlineDriver(): SandboxDriver {
-  return { isolation: 'inline', create, reap: async () => false };
+  return { isolation: 'inline', create, reap: async () => false, living: async () => [] };
 }
 
 async function create(request: SandboxRequest): Promise<Sandbox> {

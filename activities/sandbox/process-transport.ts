@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { exactLine } from '../../core/exact-json.js';
-import { JsonLines, MAX_MESSAGE_BYTES } from './json-lines.js';
+import { JsonLines } from './json-lines.js';
 import { killNow } from './process-identity.js';
 
 /** What is kept of standard error, for messages. */
@@ -31,9 +31,9 @@ export class ProcessTransport implements Transport {
     message: (message) => this.onmessage?.(message),
     // It is no reason to lose a session.
     noise: (error) => this.onerror?.(error),
-    tooLong: () => {
+    tooMuch: (what) => {
       if (!this.child?.pid) return;
-      this.words = `a message longer than ${MAX_MESSAGE_BYTES} bytes`;
+      this.words = what;
       killNow(-this.child.pid);
     },
   });
@@ -68,6 +68,7 @@ export class ProcessTransport implements Transport {
     child.stdout?.on('data', (chunk: Buffer) => this.lines.read(chunk));
     child.stderr?.on('data', (chunk: Buffer) => {
       this.words = (this.words + chunk.toString('utf8')).slice(-LAST_WORDS_BYTES);
+      this.lines.count(chunk);
     });
   }
 

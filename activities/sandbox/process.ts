@@ -5,10 +5,16 @@
  * `<home>/sandboxes/<name>/record.json` says which processes belong to a sandbox, so that another worker can end
  * them when this one is killed.
  */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/faults.js';
-import type { Sandbox, SandboxDriver, SandboxRequest, ServerSpec } from '../../core/sandbox.js';
+import type {
+  LivingSandbox,
+  Sandbox,
+  SandboxDriver,
+  SandboxRequest,
+  ServerSpec,
+} from '../../core/sandbox.js';
 import { ForkedTransport } from './forked-transport.js';
 import { Nurseries, type Nursery, UnfitToFork } from './nursery.js';
 import { killNow, markedProcesses, processStart, SANDBOX_MARK } from './process-identity.js';
@@ -48,6 +54,7 @@ export function createProcessDriver(home: string, limits: ProcessLimits = PROCES
       await rm(folder, { recursive: true, force: true });
       return killed || recorded !== undefined;
     },
+    living: () => folders(home),
   };
 }
 
@@ -182,6 +189,16 @@ async function killAll(name: string, recorded: Recorded | undefined): Promise<bo
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Fault('sandbox', `processes of sandbox ${name} do not end`);
+}
+
+/** A sandbox's folder is there before its first process and goes after its last. */
+async function folders(home: string): Promise<readonly LivingSandbox[]> {
+  try {
+    return (await readdir(join(home, 'sandboxes'))).map((name) => ({ name }));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 function folderOf(home: string, name: string): string {

@@ -25,6 +25,11 @@ const LIST_TIMEOUT_MS = 30_000;
 /** Pages of one server's tool list; a server that goes on for ever is broken. */
 const MAX_PAGES = 100;
 
+/** How the SDK says that a response has an id that is not waited for; a test sees to it that it still does. */
+const UNKNOWN_REQUEST = /unknown message ID/i;
+/** How long a server may take to answer that it is there. */
+const PROBE_MS = 5_000;
+
 /** We check no output schemas, and building the SDK's default validator costs more CPU than a whole session. */
 const NO_VALIDATION = {
   getValidator: () => (input: unknown) => ({ valid: true, data: input, errorMessage: undefined }) as never,
@@ -42,7 +47,14 @@ export interface ServerLink {
   readonly lastWords?: () => string;
   /** True: messages are written as lines, `ExactJson` as its text. */
   readonly lines?: boolean;
+  /** Which bound ended the session, where the driver knows: the code of the fault. */
+  readonly lostBy?: () => LostBy | undefined;
+  /** After a failed call: what is wrong with what the server runs in, undefined when nothing is. */
+  readonly health?: () => Promise<string | undefined>;
 }
+
+/** The bounds of a guest that are told apart from any other end of its session. */
+export type LostBy = 'out_of_memory' | 'output_limit';
 
 export class McpSession implements ToolSession {
   private readonly servers = new Map<string, Connected & { readonly link: ServerLink }>();
@@ -57,6 +69,12 @@ export class McpSession implements ToolSession {
     client.onclose = () => {
       server.lost ??= 'the session was closed';
     };
+    client.onerror = (error) => {
+      if (!UNKNOWN_REQUEST.test(error.message)) return;
+      // What it answers next may be another request's answer too: nothing from it can be trusted any more.
+      server.lost ??= 'it answered a request that nobody waits for';
+      void client.close();
+    };
     const start = {
       ms: timeoutMs,
       what: `start of server "${name}"`,
@@ -70,7 +88,7 @@ export class McpSession implements ToolSession {
     } catch (error) {
       if (signal.aborted || error instanceof Fault) throw error;
       const message = `server "${name}" did not start: ${messageOf(error)}${lastWords(link)}`;
-      throw new Fault('sandbox', message, { cause: error, code: 'start_failed' });
+      throw new Fault('sandbox', message, { cause: error, code: link.lostBy?.() ?? 'start_failed' });
     }
     this.servers.set(name, server);
   }
@@ -100,12 +118,41 @@ export class McpSession implements ToolSession {
           },
         ),
       );
-      return toolResult(result);
+      const read = toolResult(result);
+      if (read.isError) await this.probe(server, options.signal);
+      return read;
     } catch (error) {
+      if (!(error instanceof McpError)) throw error;
+      await this.probe(server, options.signal);
       // The server is there and refused this call: unknown tool, bad arguments, an exception of its own.
-      if (error instanceof McpError) return { text: error.message, isError: true };
-      throw error;
+      return { text: error.message, isError: true };
     }
+  }
+
+  /**
+   * A failed call is the agent's business only while the server and what it runs in are whole: throws
+   * `Fault('sandbox')` when they are not.
+   */
+  private async probe(name: string, signal: AbortSignal): Promise<void> {
+    const { link } = this.servers.get(name) ?? {};
+    const clock = {
+      ms: PROBE_MS,
+      what: `server "${name}", asked after a failed call,`,
+      kind: 'sandbox',
+      code: 'unhealthy',
+    } as const;
+    const wrong = await withDeadline(signal, clock, async (inner) => {
+      await this.request(name, 'ping after a failed call', 2 * PROBE_MS, inner, (client, within) =>
+        client.ping({ signal: within, timeout: NEVER_MS }),
+      ).catch((error: unknown) => {
+        // A server that does not know the method is there.
+        if (!(error instanceof McpError)) throw error;
+      });
+      return link?.health?.();
+    });
+    if (wrong === undefined) return;
+    const code = link?.lostBy?.() ?? 'unhealthy';
+    throw new Fault('sandbox', `server "${name}", after a failed call: ${wrong}`, { code });
   }
 
   /** Ends every session; never throws. */
@@ -163,7 +210,8 @@ export class McpSession implements ToolSession {
         server.lost ??= messageOf(error);
       }
     }
-    throw new Fault('sandbox', `${what}: ${server.lost}${lastWords(server.link)}`, { code: 'session_lost' });
+    const code = server.link.lostBy?.() ?? 'session_lost';
+    throw new Fault('sandbox', `${what}: ${server.lost}${lastWords(server.link)}`, { code });
   }
 }
 

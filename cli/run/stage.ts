@@ -17,16 +17,25 @@ import { type Launched, launch } from './launch.js';
 import { requireModel } from './model.js';
 import type { RunOptions } from './options.js';
 import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
+import { requireSandboxes } from './sandboxes.js';
 import { storeTokenizer } from './tokenizer.js';
 import { requireTrainerSupport } from './trainer-support.js';
 import { watch } from './watch.js';
 
-/** Starts or goes on with the campaign; sets the exit code by how it ended. */
-export async function runCampaign(name: string, config: CampaignConfig, options: RunOptions): Promise<void> {
+/** Starts or goes on with the campaign; sets the exit code by how it ended. The row, where its end was seen. */
+export async function runCampaign(
+  name: string,
+  config: CampaignConfig,
+  options: RunOptions,
+): Promise<CampaignRow | undefined> {
   // A name that cannot be one is the first thing to be said.
   const id = startableId(name, config);
-  if (options.dryRun) return dryRun(id, config, options);
-  await withStack(async (context) => {
+  if (options.dryRun) {
+    await dryRun(id, config, options);
+    return undefined;
+  }
+  await requireSandboxes(config);
+  return withStack(async (context) => {
     await requireModel(await context.ledger(), config);
     if (options.tokenizer !== undefined && 'model' in config && config.model.kind === 'token') {
       await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
@@ -34,15 +43,16 @@ export async function runCampaign(name: string, config: CampaignConfig, options:
     await declareProviders(await context.rates(), id, config, options.providers ?? {});
     const launched = await launch(context, name, config, options.lanes);
     sayLaunched(context, launched);
-    if (launched.how === 'finished') return finish(context, launched.row, options.json ?? false);
+    if (launched.how === 'finished') return finish(context, launched.row, options);
     if (options.detach) {
       if (options.json) printJson({ id: launched.id, state: 'running', how: launched.how });
       say(`It goes on in the workers. See it with: steadfast status ${launched.id}`);
-      return;
+      return undefined;
     }
     const row = await watchUntilInterrupted(context, launched.id);
-    if (row) await finish(context, row, options.json ?? false);
-    else sayDetached(launched.id);
+    if (row) return finish(context, row, options);
+    sayDetached(launched.id);
+    return undefined;
   });
 }
 
@@ -84,10 +94,16 @@ function sayDetached(id: string): void {
   process.exitCode = EXIT.interrupted;
 }
 
-async function finish(context: StackContext, row: CampaignRow, json: boolean): Promise<void> {
-  if (json) printJson({ id: row.id, kind: row.kind, state: row.state, result: row.result });
+async function finish(
+  context: StackContext,
+  row: CampaignRow,
+  { json = false, aside = false }: RunOptions,
+): Promise<CampaignRow> {
+  if (aside) say(await endText(await context.ledger(), row));
+  else if (json) printJson({ id: row.id, kind: row.kind, state: row.state, result: row.result });
   else print(await endText(await context.ledger(), row));
   process.exitCode = exitCodeOf(row);
+  return row;
 }
 
 export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {
@@ -126,6 +142,7 @@ async function preflight(id: string, config: CampaignConfig, providers: Provider
   const workers = { pipeline: 1, sandbox: 1, gpu: 1 };
   const checks = await examine({ home: homeFolder(), services: SERVICES, workers });
   const problems: Error[] = checks.flatMap(({ problem }) => problem ?? []);
+  problems.push(...(await problemOf(() => requireSandboxes(config))));
   const info = readStack();
   if (!info) {
     problems.push(...(await problemOf(async () => requireUsed(config, providers))));

@@ -27,18 +27,19 @@ const RESERVED_TIMEOUT_MS = 10_000;
 const MAX_AGENT_ACTIONS = 12;
 const MAX_USER_TURNS = 3;
 
-/** Where `npm run build` puts the stdio entry, seen from the built file or from the source. */
-function stdioEntry(): string {
+/** Where `npm run build` puts the stdio entry, seen from the built file or from the source; images are made of it too. */
+export function stdioEntry(): string {
   const here = fileURLToPath(import.meta.url);
   const beside = join(dirname(here), 'stdio.js');
   return existsSync(beside) ? beside : join(dirname(here), '../../dist/suites/deskbench/stdio.js');
 }
 
-function serverSpec(domain: DomainName): ServerSpec {
+function serverSpec(domain: DomainName, image: string): ServerSpec {
   return {
     name: domain,
     inline: () => connectInline(domain),
     command: { file: process.execPath, args: [stdioEntry(), domain], env: {} },
+    container: { image, args: [domain], env: {} },
     startTimeoutMs: START_TIMEOUT_MS,
   };
 }
@@ -56,14 +57,14 @@ async function reserved(
   return result.text;
 }
 
-function hydrate({ ref, task }: DeskEntry): Task {
+function hydrate({ ref, task }: DeskEntry, image: string): Task {
   const { domain } = task.template;
   const context = Object.entries(task.facts)
     .map(([label, value]) => `${label}: ${value}`)
     .join('\n');
   return {
     ref,
-    servers: [serverSpec(domain)],
+    servers: [serverSpec(domain, image)],
     systemMessages: [systemMessage(domain)],
     user: { opening: task.opening, context, maxTurns: MAX_USER_TURNS, mayEnd: context !== '' },
     doneMarker: DONE_MARKER,
@@ -103,18 +104,28 @@ export function createDeskbench(): Suite {
     domain,
     tools.map((tool) => [tool.name, tool.description, argumentSchema(tool)]),
   ]);
+  const digest = sha256(
+    JSON.stringify([WORLD_VERSION, code, entries.map(({ ref }) => [ref.id, ref.digest])]),
+  );
+  const image = imageName(digest);
   return {
     name: SUITE_NAME,
-    digest: sha256(JSON.stringify([WORLD_VERSION, code, entries.map(({ ref }) => [ref.id, ref.digest])])),
+    digest,
     isolation: 'inline',
+    images: [image],
     tasks: async () => entries.map(({ ref }) => ref),
     async load(taskId) {
       const entry = byId.get(taskId);
       if (!entry) throw unknownTask(taskId, [...byId.keys()]);
-      return hydrate(entry);
+      return hydrate(entry, image);
     },
     close: async () => {},
   };
+}
+
+/** Another version of the desks has another name, so that an image of an old one is missing and never used. */
+function imageName(digest: string): string {
+  return `steadfast/${SUITE_NAME}:${digest.replace('sha256:', '').slice(0, 12)}`;
 }
 
 function unknownTask(id: string, known: readonly string[]): UsageError {

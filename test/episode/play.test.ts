@@ -283,6 +283,7 @@ describe('the sandbox is released on every path', () => {
       isolation: inner.isolation,
       reap: inner.reap,
       alive: 0,
+      living: inner.living,
       create: async (request: Parameters<SandboxDriver['create']>[0]) => {
         const sandbox = await inner.create(request);
         driver.alive += 1;

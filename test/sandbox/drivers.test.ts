@@ -77,7 +77,7 @@ describe.each(['inline', 'process'] as const)('driver %s', (isolation) => {
   });
 
   test('a form that the driver cannot start', async () => {
-    const wrong: ServerSpec = { name: 'shelf', image: 'sha256:0', startTimeoutMs: 1_000 };
+    const wrong: ServerSpec = { name: 'shelf', startTimeoutMs: 1_000 };
     await expect(create(driver(), wrong)).rejects.toMatchObject({ kind: 'sandbox', retry: false });
   });
 });

@@ -1,0 +1,74 @@
+/** The engine that this worker uses: where it is, and whether it can be used at all. */
+import type Docker from 'dockerode';
+import { UsageError } from '../../../core/faults.js';
+
+/** Docker 20.10, of 2020: `CgroupnsMode` and what follows from it. */
+const LEAST_API = [1, 41] as const;
+const CHECK_MS = 10_000;
+
+export interface EngineSettings {
+  /** As in `DOCKER_HOST`: `unix:///var/run/docker.sock`, `tcp://host:2376`; undefined: the usual socket. */
+  readonly host?: string | undefined;
+  /** Another OCI runtime, e.g. `runsc`; the engine's own when undefined. */
+  readonly runtime?: string | undefined;
+}
+
+/** `DOCKER_HOST` and `STEADFAST_DOCKER_RUNTIME`. */
+export function engineSettings(env: NodeJS.ProcessEnv): EngineSettings {
+  return { host: env.DOCKER_HOST || undefined, runtime: env.STEADFAST_DOCKER_RUNTIME || undefined };
+}
+
+/** Loads the client, which is not small, only where it is needed. Throws `UsageError` for an address of another form. */
+export async function openEngine({ host }: EngineSettings): Promise<Docker> {
+  const { default: Client } = await import('dockerode');
+  if (host === undefined) return new Client({ socketPath: '/var/run/docker.sock' });
+  if (host.startsWith('unix://')) return new Client({ socketPath: host.slice('unix://'.length) });
+  if (/^(tcp|https?|ssh):\/\//.test(host)) return new Client();
+  throw new UsageError('DOCKER_HOST', 'unix://PATH, tcp://HOST:PORT or ssh://HOST', `"${host}"`);
+}
+
+/** Throws `UsageError`: no engine, one that is too old or of another system, or one without the runtime. */
+export async function checkEngine(docker: Docker, { host, runtime }: EngineSettings): Promise<void> {
+  const place = `Docker engine at ${host ?? 'unix:///var/run/docker.sock'}`;
+  const signal = AbortSignal.timeout(CHECK_MS);
+  let found: { readonly version: Docker.DockerVersion; readonly runtimes: readonly string[] };
+  try {
+    // The clock is ours: of these calls not each takes a signal.
+    found = await Promise.race([look(docker), aborted(signal)]);
+  } catch (error) {
+    throw new UsageError(
+      place,
+      'one that answers',
+      error instanceof Error ? error.message : String(error),
+      'Start it (Debian: apt install docker.io), set DOCKER_HOST, or use a suite that needs no containers.',
+    );
+  }
+  const { version, runtimes } = found;
+  if (!atLeast(version.ApiVersion)) {
+    const least = `API ${LEAST_API.join('.')} or newer (Docker 20.10)`;
+    throw new UsageError(place, least, `API ${version.ApiVersion} (Docker ${version.Version})`);
+  }
+  if (version.Os !== 'linux') throw new UsageError(place, 'Linux containers', version.Os);
+  if (runtime !== undefined && !runtimes.includes(runtime)) {
+    const known = runtimes.join(', ');
+    throw new UsageError('STEADFAST_DOCKER_RUNTIME', `a runtime of the engine: ${known}`, `"${runtime}"`);
+  }
+}
+
+async function look(docker: Docker) {
+  const version = await docker.version();
+  const info = (await docker.info()) as { readonly Runtimes?: Readonly<Record<string, unknown>> };
+  return { version, runtimes: Object.keys(info.Runtimes ?? {}) };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const late = () => reject(new Error(`no answer within ${CHECK_MS / 1000} s`));
+    signal.addEventListener('abort', late, { once: true });
+  });
+}
+
+function atLeast(api: string): boolean {
+  const [major = 0, minor = 0] = api.split('.').map(Number);
+  return major > LEAST_API[0] || (major === LEAST_API[0] && minor >= LEAST_API[1]);
+}

@@ -1,0 +1,63 @@
+/**
+ * Which image is meant. Names that can be moved to another image are never started: what a suite calls by name is
+ * looked up in what was built on this machine (`<home>/images.json`), and there stands an image id.
+ */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type Docker from 'dockerode';
+import { UsageError } from '../../../core/faults.js';
+
+export type BuiltImages = Readonly<Record<string, string>>;
+
+const FILE = 'images.json';
+
+/** Name → image id. Empty where none was built. */
+export async function builtImages(home: string): Promise<BuiltImages> {
+  try {
+    return JSON.parse(await readFile(join(home, FILE), 'utf8')) as BuiltImages;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    const found = error instanceof Error ? error.message : String(error);
+    throw new UsageError(join(home, FILE), 'image ids by name, as JSON', found, 'Build the images again.');
+  }
+}
+
+export async function rememberImage(home: string, name: string, id: string): Promise<void> {
+  const images = { ...(await builtImages(home)), [name]: id };
+  await mkdir(home, { recursive: true });
+  const temporary = join(home, `${FILE}.${process.pid}.tmp`);
+  await writeFile(temporary, `${JSON.stringify(images, null, 2)}\n`);
+  await rename(temporary, join(home, FILE));
+}
+
+/** The reference to start. Throws `UsageError` for a name that was not built here. */
+export function imageByDigest(image: string, built: BuiltImages): string {
+  if (/^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/.test(image)) return image;
+  const id = built[image];
+  if (id !== undefined) return id;
+  throw new UsageError(
+    'image',
+    'a digest, or the name of an image that was built here',
+    `"${image}"`,
+    fixOf(image),
+  );
+}
+
+/** Throws `UsageError` when the engine has no such image. */
+export async function requireImage(docker: Docker, image: string, built: BuiltImages): Promise<void> {
+  const id = imageByDigest(image, built);
+  try {
+    await docker.getImage(id).inspect();
+  } catch (error) {
+    if ((error as { statusCode?: number }).statusCode !== 404) throw error;
+    const named = id === image ? image : `${image} (${id})`;
+    throw new UsageError('image', `${named} in the Docker engine`, 'no such image', fixOf(image));
+  }
+}
+
+function fixOf(image: string): string {
+  const name = /^steadfast\/([a-z-]+):/.exec(image)?.[1];
+  return name === undefined
+    ? `Pull it: docker pull ${image}`
+    : `Build it: steadfast sandbox image build ${name}`;
+}

@@ -1,0 +1,143 @@
+/** MCP over the standard streams of a container's main process, as the engine hands them over. */
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type Docker from 'dockerode';
+import type { Container } from 'dockerode';
+import { exactLine } from '../../../core/exact-json.js';
+import { JsonLines } from '../json-lines.js';
+import type { LostBy } from '../session.js';
+import { Frames } from './frames.js';
+
+const LAST_WORDS_BYTES = 2_000;
+/** How long the engine may take to say how a container ended; then only that it ended is known. */
+const POST_MORTEM_MS = 5_000;
+/** Longer than any episode; the engine itself keeps only its last few hundred events. */
+const EVENTS_SECONDS = 24 * 60 * 60;
+
+export class ContainerTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  private stream: NodeJS.ReadWriteStream | undefined;
+  private words = '';
+  private how = '';
+  private by: LostBy | undefined;
+  private ending: Promise<void> | undefined;
+  private readonly lines = new JsonLines({
+    message: (message) => this.onmessage?.(message),
+    noise: (error) => this.onerror?.(error),
+    tooMuch: (what) => {
+      this.by = 'output_limit';
+      this.words = what;
+      this.cut();
+    },
+  });
+  private readonly frames = new Frames({
+    stdout: (part) => this.lines.read(part),
+    stderr: (part) => {
+      this.words = (this.words + part.toString('utf8')).slice(-LAST_WORDS_BYTES);
+      this.lines.count(part);
+    },
+  });
+
+  constructor(
+    private readonly engine: Docker,
+    private readonly container: Container,
+  ) {}
+
+  lastWords(): string {
+    return `${this.how}${this.words.trim()}`;
+  }
+
+  lostBy(): LostBy | undefined {
+    return this.by;
+  }
+
+  /** Attaches, then starts: nothing that the process says is missed. Rejects with what the engine says. */
+  async start(): Promise<void> {
+    const all = { stream: true, stdin: true, stdout: true, stderr: true, hijack: true };
+    const stream = await this.container.attach(all);
+    this.stream = stream;
+    stream.on('data', (chunk: Buffer) => this.read(chunk));
+    stream.on('error', (error: Error) => this.onerror?.(error));
+    stream.on('end', () => void this.end());
+    stream.on('close', () => void this.end());
+    await this.container.start();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { stream } = this;
+    if (this.ending || !stream?.writable) throw new Error('the container has ended');
+    if (!stream.write(`${exactLine(message)}\n`)) {
+      await new Promise<void>((resolve) => {
+        stream.once('drain', resolve);
+        stream.once('close', resolve);
+      });
+    }
+  }
+
+  /** Lets go of the streams; the driver removes the container, whatever it is doing. */
+  async close(): Promise<void> {
+    const ended = this.ending !== undefined;
+    this.ending ??= Promise.resolve();
+    destroy(this.stream);
+    if (!ended) this.onclose?.();
+  }
+
+  /** What the engine thinks of it, in words, when it does not run as it should. */
+  async health(): Promise<string | undefined> {
+    const { State } = await this.container.inspect();
+    if (State.OOMKilled || (await this.killedInside())) {
+      this.by = 'out_of_memory';
+      return 'it ran out of memory';
+    }
+    return State.Running ? undefined : `it does not run (exit ${State.ExitCode})`;
+  }
+
+  /** Whether one of its processes was killed for memory while the first one goes on: only an event tells that. */
+  private async killedInside(): Promise<boolean> {
+    const filters = { container: [this.container.id], event: ['oom'] };
+    const until = Math.ceil(Date.now() / 1_000);
+    const events = await this.engine.getEvents({ since: until - EVENTS_SECONDS, until, filters });
+    for await (const event of events) if (event.length > 0) return true;
+    return false;
+  }
+
+  private read(chunk: Buffer): void {
+    if (this.ending) return;
+    try {
+      this.frames.read(chunk);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      this.cut();
+    }
+  }
+
+  private cut(): void {
+    destroy(this.stream);
+    void this.end();
+  }
+
+  private end(): Promise<void> {
+    this.ending ??= this.postMortem().then(() => this.onclose?.());
+    return this.ending;
+  }
+
+  private async postMortem(): Promise<void> {
+    if (this.by !== undefined) return;
+    try {
+      const signal = AbortSignal.timeout(POST_MORTEM_MS);
+      // The stream ends a moment before the engine has written down why.
+      await this.container.wait({ abortSignal: signal });
+      const { State } = await this.container.inspect({ abortSignal: signal });
+      if (State.OOMKilled) this.by = 'out_of_memory';
+      this.how = State.OOMKilled ? '(killed: out of memory) ' : `(exit ${State.ExitCode}) `;
+    } catch (error) {
+      this.how = `(how it ended is not known: ${error instanceof Error ? error.message : String(error)}) `;
+    }
+  }
+}
+
+function destroy(stream: NodeJS.ReadWriteStream | undefined): void {
+  (stream as { destroy?: () => void } | undefined)?.destroy?.();
+}

@@ -1,0 +1,70 @@
+/**
+ * An image for one program of ours, made without a registry: this machine's `node`, the libraries that it is loaded
+ * with, and the program bundled into one file. Nothing else: no shell, no package manager.
+ */
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { build } from 'esbuild';
+import { ROOT } from '../setup/root.mjs';
+import { type ImageArchive, imageArchive } from './archive.js';
+import { librariesOf } from './libraries.js';
+import type { TarEntry } from './tar.js';
+
+/** Nobody on any host: an id that no user has. */
+const USER = '65532:65532';
+const NODE = '/usr/local/bin/node';
+const PROGRAM = '/app/server.mjs';
+
+export interface ProgramImage {
+  /** `name:tag`. */
+  readonly tag: string;
+  /** Absolute path of the JavaScript or TypeScript file that it starts with. */
+  readonly entry: string;
+}
+
+export async function programImage({ tag, entry }: ProgramImage): Promise<ImageArchive> {
+  const libraries = await librariesOf(process.execPath);
+  const files: TarEntry[] = [
+    { path: inside(NODE), mode: 0o755, content: await readFile(process.execPath) },
+    { path: inside(PROGRAM), mode: 0o644, content: await bundled(entry) },
+    ...(await Promise.all(
+      libraries.map(async (path) => ({ path: inside(path), mode: 0o755, content: await readFile(path) })),
+    )),
+  ];
+  return imageArchive({
+    tag,
+    files: [...foldersOf(files), { path: 'tmp', mode: 0o1777 }, ...files],
+    entrypoint: [NODE, PROGRAM],
+    user: USER,
+    labels: { 'steadfast.node': process.versions.node },
+  });
+}
+
+/** One file, as small as it gets: a server that starts for every try reads it every time. */
+async function bundled(entry: string): Promise<Buffer> {
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    legalComments: 'none',
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    write: false,
+    logLevel: 'silent',
+  });
+  return Buffer.from(outputFiles[0]!.contents);
+}
+
+function foldersOf(files: readonly TarEntry[]): TarEntry[] {
+  const folders = new Set<string>();
+  for (const { path } of files) {
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
+  }
+  return [...folders].map((path) => ({ path, mode: 0o755 }));
+}
+
+function inside(path: string): string {
+  return path.slice(1);
+}

@@ -1,0 +1,204 @@
+/** The docker driver against a real engine: what works, what is told apart, and guests that mean harm. */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rememberImage } from '../../../activities/sandbox/docker/images.js';
+import { requireContainers } from '../../../activities/sandbox/docker/preflight.js';
+import { createInlineDriver } from '../../../activities/sandbox/inline.js';
+import type { Sandbox, SandboxDriver, ServerSpec } from '../../../core/sandbox.js';
+import { loadImage } from '../../../infra/images/load.js';
+import { programImage } from '../../../infra/images/node-image.js';
+import { createDeskbench, stdioEntry } from '../../../suites/deskbench/suite.js';
+import { guestsOrWhy, type HostileGuests, TEST_HOST } from './guests.js';
+
+const found = await guestsOrWhy();
+const engine = 'why' in found ? undefined : found.engine;
+if ('why' in found) process.stderr.write(`docker tests are skipped: ${found.why}\n`);
+// Its processes are seen among ours.
+const local = process.platform === 'linux' && !/^(tcp|https?|ssh):/.test(engine?.settings.host ?? '');
+
+const never = new AbortController().signal;
+
+describe.skipIf(!engine)('docker', () => {
+  let given: HostileGuests;
+  const open: Sandbox[] = [];
+
+  beforeAll(() => {
+    if ('guests' in found) given = found.guests;
+  });
+  afterAll(async () => {
+    await Promise.all(open.map((sandbox) => sandbox.release()));
+    const left = await given.driver.living();
+    await rm(given.home, { recursive: true, force: true });
+    await engine!.stop();
+    expect(left).toEqual([]);
+  });
+
+  async function guest(servers?: readonly ServerSpec[]): Promise<Sandbox> {
+    const sandbox = await given.guest(servers);
+    open.push(sandbox);
+    return sandbox;
+  }
+  const read = async (sandbox: Sandbox, tool: string, args = {}) =>
+    JSON.parse((await given.call(sandbox, tool, args)).text) as Record<string, unknown>;
+
+  test('works, is locked in, and is gone afterwards', async () => {
+    const sandbox = await guest();
+    expect(await given.call(sandbox, 'hello')).toEqual({ text: 'hello', isError: false });
+    expect(await given.driver.living()).toContainEqual({ name: sandbox.name });
+    const { Config, HostConfig } = await given.engine.getContainer(sandbox.name).inspect();
+    expect(Config.User).toBe('65532:65532');
+    expect(Config.Labels).toMatchObject({ 'steadfast.key': 'a key', 'steadfast.host': TEST_HOST });
+    expect(HostConfig).toMatchObject({
+      NetworkMode: 'none',
+      ReadonlyRootfs: true,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Memory: 192 * 2 ** 20,
+      MemorySwap: 192 * 2 ** 20,
+    });
+    await sandbox.release();
+    await sandbox.release();
+    await expect(given.engine.getContainer(sandbox.name).inspect()).rejects.toMatchObject({
+      statusCode: 404,
+    });
+  });
+
+  test('another worker reaps by name; a second time there is nothing', async () => {
+    const servers = [given.spec(), { ...given.spec(), name: 'other' }];
+    const sandbox = await guest(servers);
+    expect(await given.driver.reap(sandbox.name)).toBe(true);
+    expect(await given.driver.reap(sandbox.name)).toBe(false);
+    await expect(given.call(sandbox, 'hello')).rejects.toMatchObject({ kind: 'sandbox' });
+  });
+
+  test('what cannot start says why, and leaves nothing', async () => {
+    const wrong = (container: NonNullable<ServerSpec['container']>): ServerSpec => ({
+      ...given.spec(),
+      container,
+    });
+    const none = `sha256:${'0'.repeat(64)}`;
+    await expect(guest([wrong({ image: none, args: [], env: {} })])).rejects.toMatchObject({
+      kind: 'sandbox',
+      code: 'image_missing',
+      retry: false,
+    });
+    await expect(guest([wrong({ image: 'debian:latest', args: [], env: {} })])).rejects.toThrow(/a digest/);
+    await expect(guest([{ name: 'guest', startTimeoutMs: 1 }])).rejects.toMatchObject({ retry: false });
+    await expect(guest([given.spec(['silent'])])).rejects.toMatchObject({ code: 'start_timeout' });
+  });
+
+  test('the desks: the same in a container, and nothing that would help to cheat', async () => {
+    const suite = createDeskbench();
+    const [tag] = suite.images as readonly [string];
+    const archive = await programImage({ tag, entry: stdioEntry() });
+    expect((await programImage({ tag, entry: stdioEntry() })).id).toBe(archive.id);
+    await rememberImage(given.home, tag, await loadImage(given.engine, archive, tag));
+    await requireContainers(suite, given.home, engine!.settings);
+    const { id } = (await suite.tasks()).find(({ split }) => split === 'benchmark')!;
+    const task = await suite.load(id);
+    const seen = async (driver: SandboxDriver) => {
+      const sandbox = await driver.create({ name: given.name(), servers: task.servers, signal: never });
+      open.push(sandbox);
+      await task.init(sandbox.tools, never);
+      const tools = await task.visibleTools(sandbox.tools, never);
+      return { tools, effects: await task.effects(sandbox.tools, never) };
+    };
+    expect(await seen(given.driver)).toEqual(await seen(createInlineDriver()));
+    // The words of the task and what it expects are the suite's, not the server's.
+    for (const words of [task.user.opening, ...task.systemMessages]) {
+      expect(archive.bytes.includes(words)).toBe(false);
+    }
+  });
+
+  describe('told apart', () => {
+    test.each([
+      ['die', { kind: 'sandbox', code: 'session_lost', message: expect.stringContaining('exit 7') }],
+      ['memory', { kind: 'sandbox', code: 'out_of_memory' }],
+      ['memoryOfChild', { kind: 'sandbox', code: 'out_of_memory' }],
+      ['endless', { kind: 'sandbox', code: 'output_limit', message: expect.stringContaining('in all') }],
+      ['longLine', { kind: 'sandbox', code: 'output_limit', message: expect.stringContaining('a message') }],
+      [
+        'wrongId',
+        { kind: 'sandbox', code: 'session_lost', message: expect.stringContaining('nobody waits') },
+      ],
+    ])('%s', async (tool, fault) => {
+      await expect(given.call(await guest(), tool)).rejects.toMatchObject(fault);
+    });
+
+    test('a tool that fails in a healthy sandbox is a result', async () => {
+      const sandbox = await guest();
+      const failed = { text: 'this tool does not work', isError: true };
+      expect(await given.call(sandbox, 'fail')).toEqual(failed);
+      expect(await given.call(sandbox, 'hello')).toMatchObject({ text: 'hello' });
+    });
+
+    test('silence is a deadline, and a guest that ignores SIGTERM goes all the same', async () => {
+      const sandbox = await guest();
+      await expect(given.call(sandbox, 'hang', {}, 300)).rejects.toMatchObject({ kind: 'deadline' });
+      await sandbox.release();
+      expect((await given.driver.living()).map(({ name }) => name)).not.toContain(sandbox.name);
+    });
+  });
+
+  describe('contained', () => {
+    test('a fork bomb', async () => {
+      const sandbox = await guest();
+      const { text } = await given.call(sandbox, 'forks').catch((error: Error) => ({ text: error.message }));
+      expect(text).not.toContain('as many as it liked');
+      await sandbox.release();
+    });
+
+    test('a disk filler', async () => {
+      expect(await read(await guest(), 'disk')).toEqual({ temporary: 'ENOSPC', root: 'EROFS' });
+    });
+
+    test('writing into /proc, giving itself rights', async () => {
+      const system = await read(await guest(), 'system');
+      for (const how of Object.values(system)) expect(how).toMatch(/^(EROFS|EACCES|EPERM|ENOENT)$/);
+    });
+
+    test('the host: environment, files behind links, processes', async () => {
+      process.env.SECRET_OF_OURS = 'x';
+      const file = join(given.home, 'expected.json');
+      await writeFile(file, 'the expected state');
+      expect(await read(await guest(), 'host', { file })).toEqual({
+        env: ['HOME', 'HOSTNAME', 'PATH'],
+        files: ['server.mjs'],
+        processes: 1,
+        linked: 'ENOENT',
+      });
+      expect(await readFile(file, 'utf8')).toBe('the expected state');
+    });
+
+    test('the network, the metadata address, the engine', async () => {
+      const socket = engine!.settings.host?.replace('unix://', '') ?? '/var/run/docker.sock';
+      const network = await read(await guest(), 'network', { socket });
+      const { interfaces, outside, metadata, engine: usual, itsEngine } = network;
+      expect(interfaces).toEqual(['lo']);
+      for (const how of [outside, metadata])
+        expect(how).toMatch(/^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL)$/);
+      for (const how of [usual, itsEngine]) expect(how).toMatch(/^(ENOENT|EACCES)$/);
+    });
+
+    test.skipIf(!local)('a double fork ends with its container', async () => {
+      const mark = `mark-${process.pid}-${Date.now()}`;
+      const sandbox = await guest();
+      await given.call(sandbox, 'doubleFork', { mark });
+      const before = await marked(mark);
+      await sandbox.release();
+      expect([before > 0, await marked(mark)]).toEqual([true, 0]);
+    });
+  });
+});
+
+/** Processes of this machine with that word on their command line. */
+async function marked(mark: string): Promise<number> {
+  let count = 0;
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const line = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
+    if (line.includes(mark)) count += 1;
+  }
+  return count;
+}
