@@ -19,22 +19,27 @@ export interface Prompt {
 
 /** Line before the private context; facts follow, one `label: value` a line. */
 export const FACTS_HEADING = 'What only you know:';
-/** Line of the system prompt that allows the user to end the conversation. */
+/** Line of the system prompt that allows the user to end the conversation, with the task's own marker at its end. */
 export const MAY_END_LINE =
-  'When the agent asks nothing and there is nothing left to settle, answer: thanks . <DONE>';
+  'When the agent asks nothing and there is nothing left to settle, answer: thanks . ';
 /** Line before the rubric question in the judge's system prompt. */
 export const QUESTION_HEADING = 'Question:';
 /** Names of the two sides in a transcript. */
 export const SPEAKERS = { user: 'You:', assistant: 'Agent:' } as const;
 
+/** What the user is told of a task: its brief, and the marker that ends a conversation there. */
+export interface ToldBrief extends UserBrief {
+  readonly doneMarker: string;
+}
+
 /** The user's next turn. Tool calls and their results are not shown: a customer does not see them. */
-export function userPrompt(brief: UserBrief, transcript: readonly Message[]): Prompt {
+export function userPrompt(brief: ToldBrief, transcript: readonly Message[]): Prompt {
   const system = [
     'You play a person who asked a service desk for help. You are not the agent.',
     'Answer only what the agent asked last, from what you know, as `label value .` and nothing more, e.g. `color blue .`',
     'If you do not know it, answer: i do not know .',
     'Never tell what was not asked for, and never invent anything.',
-    ...(brief.mayEnd ? [MAY_END_LINE] : []),
+    ...(brief.mayEnd ? [MAY_END_LINE + brief.doneMarker] : []),
     FACTS_HEADING,
     brief.context,
   ].join('\n');
@@ -77,7 +82,7 @@ export const JUDGE_REMINDER =
  * configuration: other words are another user.
  */
 export function promptsDigest(): Digest {
-  const brief = { opening: 'opening', context: 'label: value', maxTurns: 1 };
+  const brief = { opening: 'opening', context: 'label: value', maxTurns: 1, doneMarker: '<DONE>' };
   const transcript: readonly Message[] = [
     { role: 'user', content: 'opening' },
     { role: 'assistant', reasoning: '', content: 'said', toolCalls: [] },

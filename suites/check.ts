@@ -6,7 +6,7 @@
  */
 import type { AssistantMessage, Message, ToolCall } from '../core/message.js';
 import type { Verdict } from '../core/outcome.js';
-import { type Prompt, userPrompt } from '../core/prompts.js';
+import { type Prompt, type ToldBrief, userPrompt } from '../core/prompts.js';
 import type { Sandbox, SandboxDriver } from '../core/sandbox.js';
 import type { Effects, Judge, Suite, Task } from '../core/suite.js';
 
@@ -149,7 +149,7 @@ class TaskLab {
         observations =
           message.toolCalls.length > 0
             ? await this.observe(task, sandbox, message.toolCalls, calls)
-            : [{ role: 'user', content: await this.deps.answer(userPrompt(task.user, messages)) }];
+            : [{ role: 'user', content: await this.deps.answer(userPrompt(toldOf(task), messages)) }];
         messages.push(...observations);
       }
       const effects = await task.effects(sandbox.tools, this.deps.signal);
@@ -216,4 +216,8 @@ class TaskLab {
       await sandbox.release();
     }
   }
+}
+
+function toldOf({ user, doneMarker }: Task): ToldBrief {
+  return { ...user, doneMarker };
 }

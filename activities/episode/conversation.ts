@@ -139,7 +139,9 @@ async function userTurn(parts: ConversationParts): Promise<{ content: string; en
   const { user, task, record, limits, signal } = parts;
   const clock = { ms: limits.messageMs, what: `a message of ${user.place ?? 'the simulated user'}` };
   const content = await guarded(signal, 'user', () =>
-    withDeadline(signal, clock, (inner) => user.answer(task.user, record.messages, record.others, inner)),
+    withDeadline(signal, clock, (inner) =>
+      user.answer({ ...task.user, doneMarker: task.doneMarker }, record.messages, record.others, inner),
+    ),
   );
   if (!endsWith(content, task.doneMarker)) return { content, ended: false };
   if (task.user.mayEnd) return { content, ended: true };

@@ -4,8 +4,7 @@
  * (docs/people.md).
  */
 import type { Message } from '../../core/message.js';
-import { userPrompt } from '../../core/prompts.js';
-import type { UserBrief } from '../../core/suite.js';
+import { type ToldBrief, userPrompt } from '../../core/prompts.js';
 import type { ChatModel, Meter } from '../policy/chat-model.js';
 import { spoken } from './said.js';
 
@@ -14,7 +13,7 @@ export interface SimulatedUser {
   readonly place?: string;
   /** The next user message. Throws `Fault('user')` when there is none to be had, or none that can be read. */
   answer(
-    brief: UserBrief,
+    brief: ToldBrief,
     transcript: readonly Message[],
     meter: Meter,
     signal: AbortSignal,

@@ -42,7 +42,13 @@ export function playTask(task: DeskTask, chooser: Chooser): Played {
             {
               role: 'user',
               content: answerAsUser(
-                userPrompt({ opening: task.opening, context, maxTurns: MAX_TURNS, mayEnd: false }, messages),
+                userPrompt(
+                  {
+                    ...{ opening: task.opening, context, maxTurns: MAX_TURNS, mayEnd: false },
+                    doneMarker: DONE_MARKER,
+                  },
+                  messages,
+                ),
               ),
             },
           ];

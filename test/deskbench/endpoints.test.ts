@@ -17,6 +17,7 @@ const brief = {
   context: 'flight: f45\ncity: paris',
   maxTurns: 3,
   mayEnd: true,
+  doneMarker: '<DONE>',
 };
 
 function heard(content: string, mayEnd = true): Prompt {

@@ -30,7 +30,10 @@ async function observe(driver: SandboxDriver, taskId: string) {
       if (turn.content.includes(task.doneMarker)) break;
       const [call] = turn.toolCalls;
       if (!call) {
-        messages.push({ role: 'user', content: await ruleUser(userPrompt(task.user, messages)) });
+        messages.push({
+          role: 'user',
+          content: await ruleUser(userPrompt({ ...task.user, doneMarker: task.doneMarker }, messages)),
+        });
         continue;
       }
       const result = await sandbox.tools.call(task.ref.domain, call.name, call.arguments, {

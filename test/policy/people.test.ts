@@ -7,6 +7,7 @@ import { spoken } from '../../activities/episode/said.js';
 import { createUser } from '../../activities/episode/user.js';
 import { createChatModel } from '../../activities/policy/chat-model.js';
 import { judgedText, judgePrompt, userPrompt } from '../../core/prompts.js';
+import { answerAsUser } from '../../suites/deskbench/endpoints/rules.js';
 import { episodeParts } from '../episode/fixtures/parts.js';
 import { script } from '../episode/fixtures/scripted.js';
 import { shelfTask } from '../episode/fixtures/shelf-task.js';
@@ -15,7 +16,7 @@ import { type Reply, serve } from './server.js';
 const never = (): AbortSignal => new AbortController().signal;
 const say = (content: string): Reply => ({ body: { choices: [{ message: { content } }] } });
 const meter = () => ({ promptTokens: 0, sampledTokens: 0, calls: 0 });
-const brief = { opening: 'o', context: 'c: d', maxTurns: 1, mayEnd: false };
+const brief = { opening: 'o', context: 'c: d', maxTurns: 1, mayEnd: false, doneMarker: '<DONE>' };
 
 async function model(kind: 'user' | 'judge', replies: readonly Reply[]) {
   const server = await serve(replies);
@@ -76,6 +77,13 @@ describe('what the user is told', () => {
       'Agent: i look .',
       'Agent: which color ?',
     ]);
+  });
+
+  test('the marker that ends the conversation is the task’s own', () => {
+    const told = { ...brief, mayEnd: true, doneMarker: '###STOP###' };
+    expect(userPrompt(told, []).system).toMatch(/, answer: thanks \. ###STOP###$/m);
+    expect(userPrompt({ ...told, mayEnd: false }, []).system).not.toContain('###');
+    expect(answerAsUser(userPrompt(told, []))).toBe('thanks . ###STOP###');
   });
 
   test.each(['\n', '\r', '\r\n', '\u2028', '\u2029', '\u0085', '\v', '\f'])(

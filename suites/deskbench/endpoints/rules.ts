@@ -27,7 +27,10 @@ export function answerAsUser({ system, user }: Prompt): string {
     throw new UsageError('system prompt', `a line "${FACTS_HEADING}" before the facts`, 'none');
   const last = user.split('\n').at(-1) ?? '';
   const heard = last.startsWith(SPEAKERS.assistant) ? last.slice(SPEAKERS.assistant.length) : '';
-  if (!heard.includes('?')) return lines.includes(MAY_END_LINE) ? `${THANKS} <DONE>` : THANKS;
+  if (!heard.includes('?')) {
+    const mayEnd = lines.find((line) => line.startsWith(MAY_END_LINE));
+    return mayEnd ? `${THANKS} ${mayEnd.slice(MAY_END_LINE.length)}` : THANKS;
+  }
   const words = new Set(heard.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
   const told = lines.slice(heading + 1).flatMap((line) => {
     const fact = /^([^:]+): (.+)$/.exec(line);
