@@ -4,6 +4,7 @@
  */
 
 import type { Digest } from './artifacts.js';
+import type { JsonObject } from './message.js';
 import type { People } from './people.js';
 import type { Sampling } from './policy.js';
 import type { PriceTable } from './prices.js';
@@ -44,6 +45,8 @@ export interface TokenModelRef {
   readonly format: string;
   /** Artifact with its `tokenizer.json` and `tokenizer_config.json`: `{"config", "tokenizer"}`. */
   readonly tokenizer: Digest;
+  /** Variables of its chat template, such as `enable_thinking`; absent: the template's own defaults. */
+  readonly templateOptions?: JsonObject | undefined;
   /** `skipped`: nobody proves that the server reads text as we do; said wherever the campaign is reported. */
   readonly parity?: 'required' | 'skipped' | undefined;
   readonly stream?: boolean | 'auto' | undefined;
@@ -84,6 +87,24 @@ export interface AttemptsConfig extends EpisodesConfig {
   readonly repeat: number;
   /** Scores an exhausted attempt 0 and says so wherever the score is shown. */
   readonly exhaustedAsFailed: boolean;
+  /** A reference screen: the probe that begins when this one has ended, on the tasks that pass. */
+  readonly screens?: ScreenFor;
+  /** A probe that a reference screen went before. */
+  readonly screenedBy?: ScreenRule & { readonly campaign: string };
+}
+
+/** A task passes the screen with so many clean reference runs, and so many of them successes. */
+export interface ScreenRule {
+  readonly minCleanRuns: number;
+  readonly minSuccesses: number;
+  /** Tasks that fail it are probed all the same. */
+  readonly all: boolean;
+}
+
+export interface ScreenFor extends ScreenRule {
+  readonly probe: string;
+  readonly model: ModelRef;
+  readonly repeat: number;
 }
 
 /** How one GRPO step fills its batch (design section 7). */

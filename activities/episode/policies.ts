@@ -132,7 +132,9 @@ async function describeToken(
     readModelFiles(artifacts, model.tokenizer),
     servedContext(endpointOf(model), new AbortController().signal),
   ]);
-  return { renderer: new Renderer(files), contextTokens: context };
+  const { templateOptions } = model;
+  const renderer = new Renderer({ ...files, ...(templateOptions ? { templateOptions } : {}) });
+  return { renderer, contextTokens: context };
 }
 
 /** What fails is not kept. */

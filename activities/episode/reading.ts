@@ -50,7 +50,7 @@ export async function storeReading(
   }
   let modelFiles = known.files.get(files);
   if (!modelFiles) {
-    modelFiles = put(artifacts, JSON.stringify({ tokenizer: files.tokenizer, config: files.config }));
+    modelFiles = put(artifacts, JSON.stringify(modelFilesOf(files)));
     known.files.set(files, modelFiles);
     modelFiles.catch(() => known.files.delete(files));
   }
@@ -87,6 +87,11 @@ function notA(artifacts: ArtifactStore, digest: Digest, expected: string): Fault
     code: 'corrupt',
     retry: false,
   });
+}
+
+/** What a renderer is made from; absent options leave no trace, so that equal models keep equal digests. */
+function modelFilesOf({ tokenizer, config, templateOptions }: ModelFiles): ModelFiles {
+  return { tokenizer, config, ...(templateOptions ? { templateOptions } : {}) };
 }
 
 function put(artifacts: ArtifactStore, text: string): Promise<Digest> {

@@ -12,8 +12,12 @@ import { readTokenizer } from './tokenizer.js';
 export async function resolveModel(model: RunFile['model']): Promise<ModelRef> {
   if (model === undefined) return { kind: 'trainer', checkpoint: 'base' };
   if (model.kind !== 'token') return model;
-  outputFormat(model.format);
-  return { ...model, tokenizer: (await readTokenizer(model.tokenizer)).digest };
+  const { format, tokenizer: folder, templateOptions } = model;
+  const { digest } = await readTokenizer(folder, {
+    format: outputFormat(format, 'model.format'),
+    templateOptions,
+  });
+  return { ...model, tokenizer: digest };
 }
 
 /** Throws `UsageError` for a run that the ledger does not know, or a step that it has no checkpoint of. */

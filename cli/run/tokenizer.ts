@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ArtifactStore, Digest } from '../../core/artifacts.js';
 import { UsageError } from '../../core/faults.js';
+import type { OutputFormat } from '../../core/interpret/format.js';
 import type { JsonObject } from '../../core/message.js';
 import { Renderer } from '../../core/render/renderer.js';
 
@@ -18,9 +19,10 @@ export interface TokenizerFiles {
 
 /**
  * Reads `tokenizer.json`, `tokenizer_config.json` and, where the template is a file of its own, `chat_template.jinja`.
- * Throws `UsageError` naming the file that is missing, no JSON, or not what a renderer can use.
+ * Throws `UsageError` naming the file that is missing, no JSON, or not what a renderer can use. With `use`, also where
+ * its template does not know the options, or leaves the reasoning otherwise than the output format reads it.
  */
-export async function readTokenizer(folder: string): Promise<TokenizerFiles> {
+export async function readTokenizer(folder: string, use?: TokenizerUse): Promise<TokenizerFiles> {
   const tokenizer = await readJson(folder, 'tokenizer.json');
   const config = { ...(await readJson(folder, 'tokenizer_config.json')) };
   if (config.chat_template === undefined) {
@@ -28,13 +30,31 @@ export async function readTokenizer(folder: string): Promise<TokenizerFiles> {
     if (template !== undefined) config.chat_template = template;
   }
   try {
-    new Renderer({ tokenizer, config });
+    const templateOptions = use?.templateOptions;
+    const renderer = new Renderer({ tokenizer, config, ...(templateOptions ? { templateOptions } : {}) });
+    if (use) requireReasoning(use.format, renderer);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
+    // What the run file says, in its own words.
+    if (error.place.startsWith('templateOptions.') || error.place === 'model.format') throw error;
     throw new UsageError(`tokenizer ${folder}`, 'files that prompts can be rendered with', error.message);
   }
   const bytes = new TextEncoder().encode(JSON.stringify({ tokenizer, config }));
   return { digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}`, bytes };
+}
+
+export interface TokenizerUse {
+  readonly format: OutputFormat;
+  readonly templateOptions: JsonObject | undefined;
+}
+
+/** Read with the wrong format, every answer of the model would be reasoning, or its reasoning an answer. */
+function requireReasoning({ name, reasons }: OutputFormat, renderer: Renderer): void {
+  const left = renderer.promptReasoning();
+  if (left === 'absent' || reasons === (left === 'open')) return;
+  const expected = `a format that ${reasons ? 'reads no reasoning (one of the _plain ones)' : 'reads reasoning'}`;
+  const found = `"${name}", and a template that ${left === 'open' ? 'opens' : 'closes'} the reasoning`;
+  throw new UsageError('model.format', expected, found);
 }
 
 /** Writes it to the store. Throws `UsageError` when the folder has changed since the campaign was resolved. */

@@ -35,7 +35,9 @@ export interface Interpretation {
 
 export interface OutputFormat {
   readonly name: string;
-  /** Reads one turn, as sampled after the generation prompt (which has opened the reasoning). Never throws. */
+  /** The prompt has opened the reasoning, or the model does: text up to its end is reasoning. */
+  readonly reasons: boolean;
+  /** Reads one turn, as sampled after the generation prompt. Never throws. */
   interpret(text: string, tools: readonly ToolSpec[]): Interpretation;
 }
 

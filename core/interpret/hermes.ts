@@ -18,6 +18,7 @@ const CLOSE = '</tool_call>';
 /** With vLLM's `qwen3` reasoning parser before it: the prompt has opened the reasoning. */
 export const hermes: OutputFormat = {
   name: 'hermes',
+  reasons: true,
   interpret(text) {
     const { reasoning, content, ended } = readReasoning(text);
     const problems: readonly Problem[] = ended ? [] : [{ kind: 'unclosed_reasoning' }];
@@ -26,7 +27,11 @@ export const hermes: OutputFormat = {
 };
 
 /** Without a reasoning parser: models that do not think. */
-export const hermesPlain: OutputFormat = { name: 'hermes_plain', interpret: (text) => read(text, []) };
+export const hermesPlain: OutputFormat = {
+  name: 'hermes_plain',
+  reasons: false,
+  interpret: (text) => read(text, []),
+};
 
 function read(text: string, before: readonly Problem[]): Interpretation {
   const problems: Problem[] = [...before];

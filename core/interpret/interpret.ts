@@ -2,9 +2,9 @@
 import { UsageError } from '../faults.js';
 import type { OutputFormat } from './format.js';
 import { hermes, hermesPlain } from './hermes.js';
-import { qwen3Xml } from './qwen3-xml.js';
+import { qwen3Xml, qwen3XmlPlain } from './qwen3-xml.js';
 
-const FORMATS: readonly OutputFormat[] = [qwen3Xml, hermes, hermesPlain];
+const FORMATS: readonly OutputFormat[] = [qwen3Xml, qwen3XmlPlain, hermes, hermesPlain];
 
 export const FORMAT_NAMES: readonly string[] = FORMATS.map(({ name }) => name);
 

@@ -41,7 +41,19 @@ const NAME_IN_BODY = new RegExp(`"name"[${BLANKS}]*:[${BLANKS}]*"([^"]*)"`);
 /** Where no parameter was written: one object for all such calls. */
 const NO_ARGUMENTS: JsonObject = Object.freeze({});
 
-export const qwen3Xml: OutputFormat = { name: 'qwen3_xml', interpret };
+export const qwen3Xml: OutputFormat = { name: 'qwen3_xml', reasons: true, interpret };
+
+/** After a prompt that has closed the reasoning (`enable_thinking: false`): vLLM reads all of the text for calls then. */
+export const qwen3XmlPlain: OutputFormat = {
+  name: 'qwen3_xml_plain',
+  reasons: false,
+  interpret(text, tools) {
+    const reader = new CallReader(new ToolTypes(tools));
+    const visible = walk(text, reader);
+    const { calls, problems } = reader;
+    return { reasoning: '', content: stripped(visible), calls, problems };
+  },
+};
 
 function interpret(text: string, tools: readonly ToolSpec[]): Interpretation {
   const { reasoning, content, ended } = readReasoning(text);

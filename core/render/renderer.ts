@@ -20,6 +20,8 @@ export interface ModelFiles {
   readonly tokenizer: JsonObject;
   /** `tokenizer_config.json`: `chat_template` and the named tokens are read here. */
   readonly config: JsonObject;
+  /** Variables of the template beside those of every conversation, such as `enable_thinking`. */
+  readonly templateOptions?: JsonObject;
 }
 
 export interface FirstPrompt {
@@ -52,15 +54,11 @@ export class Renderer {
   private readonly deltas = new Map<string, Skeleton | undefined>();
 
   /**
-   * `templateOptions`: variables of the template, such as `enable_thinking`; the serving engine must be told the same.
    * Throws `UsageError` for files that lack a template, an end-of-turn token or a control token of the template, or
-   * cannot be read.
+   * cannot be read, and for options that the template does not know.
    */
-  constructor(
-    readonly files: ModelFiles,
-    templateOptions: JsonObject = {},
-  ) {
-    const { tokenizer, config } = files;
+  constructor(readonly files: ModelFiles) {
+    const { tokenizer, config, templateOptions = {} } = files;
     this.template = new ChatTemplate(config, templateOptions);
     const eos = tokenText(config.eos_token);
     if (eos === undefined)
@@ -117,6 +115,18 @@ export class Renderer {
     const { systemMessages } = prompt;
     const tools = prompt.tools.map(templateTool);
     return this.render({ systemMessages, tools }, prompt.messages.map(templateMessage));
+  }
+
+  /**
+   * How the prompt leaves the reasoning: `open`, for the model to end it; `closed`, none is wanted; `absent`, the model
+   * writes its own tags or none.
+   */
+  promptReasoning(): 'open' | 'closed' | 'absent' {
+    const prompt = this.template.render([{ role: 'user', content: 'u' }], []);
+    const tail = prompt.slice(prompt.lastIndexOf(this.eos) + this.eos.length);
+    const [opened, closed] = [tail.lastIndexOf('<think>'), tail.lastIndexOf('</think>')];
+    if (opened === closed) return 'absent';
+    return opened > closed ? 'open' : 'closed';
   }
 
   private head(prompt: FirstPrompt): Head {

@@ -19,10 +19,11 @@ export class ChatTemplate {
 
   /**
    * `options`: further variables of the template, such as `enable_thinking`. Throws `UsageError` for a configuration
-   * without a template, or with one that does not parse.
+   * without a template, or with one that does not parse, and for options that it does not read.
    */
   constructor(config: JsonObject, options: JsonObject = {}) {
     const sources = templateSources(config.chat_template);
+    requireRead(options, `${sources.plain}\n${sources.tools}`);
     this.template = parsed(sources.plain);
     this.toolTemplate = sources.tools === sources.plain ? this.template : parsed(sources.tools);
     const tokens = NAMED_TOKENS.map((name) => [name, tokenText(config[name])] as const);
@@ -108,6 +109,19 @@ function templateSources(value: Json | undefined): { readonly plain: string; rea
   if (typeof plain !== 'string' || typeof tools !== 'string')
     throw new UsageError(PLACE, 'a template named default', `${[...named.keys()].join(', ') || 'none'}`);
   return { plain, tools };
+}
+
+/** Variables that every conversation brings. */
+const OWN: ReadonlySet<string> = new Set(['messages', 'tools', 'add_generation_prompt', ...NAMED_TOKENS]);
+
+/** A name that the template does not read would change nothing, unseen. */
+function requireRead(options: JsonObject, source: string): void {
+  for (const name of Object.keys(options)) {
+    const place = `templateOptions.${name}`;
+    if (OWN.has(name)) throw new UsageError(place, 'no variable that every conversation brings', name);
+    if (!new RegExp(`(?<![\\w.])${name}(?!\\w)`).test(source))
+      throw new UsageError(place, 'a variable that the chat template reads', 'no such name in it');
+  }
 }
 
 function parsed(source: string): PythonTemplate {

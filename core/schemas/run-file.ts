@@ -95,6 +95,13 @@ const providerLimits = z
     error: 'requestsPerMinute, tokensPerMinute or both',
   });
 
+const templateOptions = z
+  .record(
+    z.string().regex(/^[A-Za-z_]\w*$/, 'the name of a variable'),
+    z.union([z.boolean(), z.number(), z.string()]),
+  )
+  .refine((options) => Object.keys(options).length > 0, { error: 'at least one variable' });
+
 const model = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('trainer'),
@@ -120,6 +127,8 @@ const model = z.discriminatedUnion('kind', [
     format: z.string().min(1).default('qwen3_xml'),
     /** Folder with `tokenizer.json` and `tokenizer_config.json`; relative to the current folder. */
     tokenizer: z.string().min(1),
+    /** Variables of the chat template, such as `enable_thinking`. */
+    templateOptions: templateOptions.optional(),
     parity: z.enum(['required', 'skipped']).optional(),
     stream: z.union([z.boolean(), z.literal('auto')]).optional(),
     idleMs: milliseconds.optional(),
@@ -149,6 +158,16 @@ export const runFileSchema = z.strictObject({
   limits: limits.optional(),
   maxTries: upTo(100).optional(),
   lanes: upTo(1_000).optional(),
+  /** Tried before a probe: tasks that it does not solve cost no probes. */
+  screen: z
+    .strictObject({
+      model,
+      repeat: repeat.optional(),
+      atLeast: countOrNone.optional(),
+      minCleanRuns: countOrNone.optional(),
+      all: z.boolean().optional(),
+    })
+    .optional(),
   probe: z.strictObject({ repeat: repeat.optional(), limit: count.optional() }).optional(),
   selection: z
     .strictObject({

@@ -2,7 +2,7 @@
 
   python answer.py WHEEL_FOLDER < cases.jsonl > answers.jsonl      (a few thousand cases a second)
 
-In:  {"format": "qwen3_xml" | "hermes" | "hermes_plain", "input": text, "tools": [OpenAI tools]}
+In:  {"format": "qwen3_xml" | "qwen3_xml_plain" | "hermes" | "hermes_plain", "input": text, "tools": [OpenAI tools]}
 Out: {"reasoning", "content", "tool_calls": [{"name", "arguments": JSON text}]}
      or {"crash": "KeyError: ..."}: what vLLM raised on it
 Reasoning parser first, then the tool parser on its content, as vLLM's serving layer does (not streaming).
@@ -16,9 +16,11 @@ from pathlib import Path
 
 import engine
 
-# Parser names per format: reasoning, tools. `hermes_plain` is a server without --reasoning-parser.
+# Parser names per format: reasoning, tools. The plain ones are of a server without
+# --reasoning-parser, or of a request whose template closes the reasoning (enable_thinking false).
 PARSERS: dict[str, tuple[str | None, str]] = {
     "qwen3_xml": ("qwen3", "qwen3_xml"),
+    "qwen3_xml_plain": (None, "qwen3_xml"),
     "hermes": ("qwen3", "hermes"),
     "hermes_plain": (None, "hermes"),
 }

@@ -50,7 +50,7 @@ const writing: Check = {
     // Without tools every value is text, whatever it holds.
     const again = outputFormat(format).interpret(writeTurn(format, plain), []);
     const texts = (values: JsonObject): Json =>
-      format === 'qwen3_xml'
+      format.startsWith('qwen3_xml')
         ? Object.fromEntries(
             Object.entries(values).map(([key, value]) => [
               key,
@@ -92,7 +92,7 @@ const growth: Check = {
   name: 'growth',
   draw: (seed, index) => {
     const random = randomStream('growth', seed, index);
-    const format = pick(random, ['qwen3_xml', 'qwen3_xml', 'hermes', 'hermes_plain']);
+    const format = pick(random, ['qwen3_xml', 'qwen3_xml', 'qwen3_xml_plain', 'hermes', 'hermes_plain']);
     return {
       format,
       start: pick(random, ['', '</think>', '</think><function=convert>']),

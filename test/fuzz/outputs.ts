@@ -7,7 +7,9 @@ import { type RandomStream, randomStream } from '../../core/random.js';
 import { TOOLS, type WireTool } from './tools.js';
 import { PROSE, valueText } from './values.js';
 
-type FormatName = 'qwen3_xml' | 'hermes' | 'hermes_plain';
+const FORMATS = ['qwen3_xml', 'qwen3_xml', 'qwen3_xml_plain', 'hermes', 'hermes_plain'] as const;
+
+type FormatName = (typeof FORMATS)[number];
 
 export interface Output {
   readonly format: FormatName;
@@ -19,7 +21,7 @@ export interface Output {
 /** Output number `index` of the seed. */
 export function output(seed: string, index: number): Output {
   const random = randomStream('output', seed, index);
-  const format = pick(random, ['qwen3_xml', 'qwen3_xml', 'hermes', 'hermes_plain'] as const);
+  const format = pick(random, FORMATS);
   const kind = pick(random, ['realistic', 'mutated', 'hostile'] as const);
   const tools = chance(random, 20) ? [] : TOOLS.filter(() => !chance(random, 8));
   if (kind === 'hostile') return { format, kind, input: hostile(random), tools };
@@ -28,11 +30,11 @@ export function output(seed: string, index: number): Output {
 }
 
 function realistic(random: RandomStream, format: FormatName): string {
-  const thought = format === 'hermes_plain' ? '' : `${chance(random, 6) ? '<think>\n' : ''}${prose(random)}`;
-  const end =
-    format === 'hermes_plain' ? '' : pick(random, ['\n</think>\n\n', '\n</think>\n\n', '</think>', '\n']);
+  const plain = format.endsWith('_plain');
+  const thought = plain ? '' : `${chance(random, 6) ? '<think>\n' : ''}${prose(random)}`;
+  const end = plain ? '' : pick(random, ['\n</think>\n\n', '\n</think>\n\n', '</think>', '\n']);
   const calls = Array.from({ length: random.below(4) }, () =>
-    format === 'qwen3_xml' ? xmlCall(random) : jsonCall(random),
+    format.startsWith('qwen3_xml') ? xmlCall(random) : jsonCall(random),
   );
   const parts = [
     chance(random, 2) ? `${prose(random)}\n\n` : '',

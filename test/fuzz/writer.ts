@@ -4,16 +4,17 @@ import type { Json } from '../../core/message.js';
 
 export const WRITERS: Readonly<Record<string, (call: WrittenCall) => string>> = {
   qwen3_xml: xml,
+  qwen3_xml_plain: xml,
   hermes: json,
   hermes_plain: json,
 };
 
-/** A whole turn. `hermes_plain` has no reasoning. */
+/** A whole turn. The plain formats have no reasoning. */
 export function writeTurn(
   format: string,
   turn: { readonly reasoning: string; readonly content: string; readonly calls: readonly WrittenCall[] },
 ): string {
-  const thought = format === 'hermes_plain' ? '' : `${turn.reasoning}\n</think>\n\n`;
+  const thought = format.endsWith('_plain') ? '' : `${turn.reasoning}\n</think>\n\n`;
   return `${thought}${turn.content}\n\n${turn.calls.map(WRITERS[format]!).join('\n')}`;
 }
 

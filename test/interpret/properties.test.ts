@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type OutputFormat, problemText, type WrittenCall } from '../../core/interpret/format.js';
-import { outputFormat } from '../../core/interpret/interpret.js';
+import { FORMAT_NAMES, outputFormat } from '../../core/interpret/interpret.js';
 import type { Json, JsonObject, ToolSpec } from '../../core/message.js';
 import { WRITERS, writeTurn } from '../fuzz/writer.js';
 
-const formats = ['qwen3_xml', 'hermes', 'hermes_plain'].map((name) => [name, outputFormat(name)] as const);
+const formats = FORMAT_NAMES.map((name) => [name, outputFormat(name)] as const);
 
 const tags = [
   ...['<think>', '</think>', '<tool_call>', '</tool_call>', '<function=', '<function=f>', '</function>'],
@@ -86,7 +86,7 @@ describe.each(formats)('%s', (_name, format: OutputFormat) => {
         const written = writeTurn(format.name, { reasoning, content, calls });
         const read = format.interpret(written, [TOOL]);
         expect(read).toEqual({
-          reasoning: format.name === 'hermes_plain' ? '' : reasoning,
+          reasoning: format.reasons ? reasoning : '',
           content,
           calls,
           problems: [],
@@ -118,7 +118,7 @@ describe.each(formats)('%s', (_name, format: OutputFormat) => {
   });
 
   // Without a reasoning parser, nobody takes them out.
-  if (format.name === 'hermes_plain') return;
+  if (!format.reasons) return;
   test('control tokens between the pieces change nothing', () => {
     const control = fc.array(fc.constantFrom('', '<|im_end|>', '<|endoftext|>', '<|im_start|>'), {
       minLength: 1,

@@ -137,3 +137,24 @@ test('never throws, and keeps what it reads apart', () => {
     { numRuns: 300 },
   );
 });
+
+describe('qwen3_xml_plain: the prompt has closed the reasoning', () => {
+  const plain = outputFormat('qwen3_xml_plain');
+
+  test('text is the answer, not reasoning', () => {
+    const read = { reasoning: '', content: 'Hello', calls: [], problems: [] };
+    expect(plain.interpret('Hello', [])).toEqual(read);
+    expect(plain.interpret('Hello</think><|im_end|>', [])).toEqual(read);
+  });
+
+  test('calls are read as ever', () => {
+    const written =
+      'Look.\n\n<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n</function>\n</tool_call>';
+    expect(plain.interpret(written, [])).toMatchObject({
+      reasoning: '',
+      content: 'Look.',
+      calls: [{ name: 'f', arguments: { a: 'x' } }],
+      problems: [],
+    });
+  });
+});

@@ -143,6 +143,7 @@ describe('finds', () => {
       const format = formatOf(original)!;
       return {
         name: format.name,
+        reasons: format.reasons,
         interpret(text, tools) {
           const read = format.interpret(text, tools);
           return { ...read, calls: read.calls.map((call) => ({ ...call, name: call.name.toUpperCase() })) };

@@ -200,15 +200,15 @@ describe('options of the template', () => {
     const small = { ...files, tokenizer: { ...files.tokenizer, model: EMPTY } };
     const prompt = { systemMessages: [], tools: [], messages: [user('u')] };
     expect(new Renderer(small).firstPromptText(prompt)).toMatch(/<think>\n$/);
-    expect(new Renderer(small, { enable_thinking: false }).firstPromptText(prompt)).toMatch(
-      /<think>\n\n<\/think>\n\n$/,
-    );
+    expect(
+      new Renderer({ ...small, templateOptions: { enable_thinking: false } }).firstPromptText(prompt),
+    ).toMatch(/<think>\n\n<\/think>\n\n$/);
   });
 
   test('preserve_thinking is what a buffer holds', () => {
     const { files } = rendererOf('qwen3.6');
     const small = { ...files, tokenizer: { ...files.tokenizer, model: EMPTY } };
-    const preserving = new Renderer(small, { preserve_thinking: true });
+    const preserving = new Renderer({ ...small, templateOptions: { preserve_thinking: true } });
     const talk = {
       systemMessages: [],
       tools: TOOLS,

@@ -45,7 +45,9 @@ export function compare({ format, input, tools }: Output, answer: Answer): Compa
   if (answer.tool_calls.some((call) => parsed(call.arguments) === undefined)) return different('not_json');
   if (ours.reasoning !== theirs.reasoning) return different();
   if (ours.tool_calls.length !== theirs.tool_calls.length) {
-    return different(format === 'qwen3_xml' && kinds.has('unreadable_call') ? 'nameless_json' : undefined);
+    return different(
+      format.startsWith('qwen3_xml') && kinds.has('unreadable_call') ? 'nameless_json' : undefined,
+    );
   }
   if (ours.content !== theirs.content) return different();
   const reasons = ours.tool_calls.map((call, index): Reason | 'same' | undefined => {
