@@ -15,19 +15,38 @@ const OPENERS: Readonly<Record<string, Opener>> = {
 /** Names of suites that bring their own way of being opened. */
 export const BUILT_IN = Object.keys(OPENERS);
 
+/** Suites whose tool servers are code of this repository: only those may run in the worker itself. */
+const TRUSTED: readonly string[] = ['deskbench'];
+
+/** Throws `UsageError` for a suite from elsewhere that would run in the worker itself. */
+export function requireTrusted(name: string, suite: Pick<Suite, 'isolation'>): void {
+  if (suite.isolation !== 'inline' || TRUSTED.includes(name)) return;
+  throw new UsageError(
+    `isolation of suite ${name}`,
+    'process or docker, as for every suite that is not built in',
+    'inline',
+  );
+}
+
 /** `open(name)` gives one suite object per process. Rejects with `UsageError` for an unknown name. */
 export function suiteRegistry(): (name: string) => Promise<Suite> {
   const open = new Map<string, Promise<Suite>>();
   return (name) => {
     let suite = open.get(name);
     if (!suite) {
-      suite = (OPENERS[name] ?? (() => openAdded(name)))();
+      suite = opened(name);
       open.set(name, suite);
       // What fails is opened again: it may have been added meanwhile.
       suite.catch(() => open.delete(name));
     }
     return suite;
   };
+}
+
+async function opened(name: string): Promise<Suite> {
+  const suite = await (OPENERS[name] ?? (() => openAdded(name)))();
+  requireTrusted(name, suite);
+  return suite;
 }
 
 async function openAdded(name: string): Promise<Suite> {

@@ -28,6 +28,8 @@ export interface ProcessLimits {
   readonly openFiles: number;
   /** Private memory; not address space, which run times such as Node's reserve in tens of gigabytes. */
   readonly dataMebibytes: number;
+  /** Processes and threads of the worker's user in all; the system does not hold root to it. */
+  readonly processes: number;
 }
 
 export const PROCESS_LIMITS: ProcessLimits = {
@@ -35,6 +37,7 @@ export const PROCESS_LIMITS: ProcessLimits = {
   fileMebibytes: 1_024,
   openFiles: 1_024,
   dataMebibytes: 4_096,
+  processes: 8_192,
 };
 
 interface Recorded {
@@ -115,6 +118,8 @@ function program(spec: ServerSpec, name: string, folder: string, limits: Process
     ['-n', limits.openFiles],
     ['-d', limits.dataMebibytes * 1_024],
   ].map(([flag, value]) => `ulimit ${flag} ${value} 2>/dev/null;`);
+  // Shells do not agree on the letter.
+  set.push(`ulimit -u ${limits.processes} 2>/dev/null || ulimit -p ${limits.processes} 2>/dev/null;`);
   const temporary = join(folder, 'tmp');
   return {
     file: '/bin/sh',
@@ -150,6 +155,7 @@ function warmSession(
       fileBytes: limits.fileMebibytes * 2 ** 20,
       openFiles: limits.openFiles,
       dataBytes: limits.dataMebibytes * 2 ** 20,
+      processes: limits.processes,
     },
   });
 }

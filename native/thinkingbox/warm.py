@@ -47,6 +47,7 @@ LIMITS = {
     "fileBytes": resource.RLIMIT_FSIZE,
     "openFiles": resource.RLIMIT_NOFILE,
     "dataBytes": resource.RLIMIT_DATA,
+    "processes": resource.RLIMIT_NPROC,
 }
 
 

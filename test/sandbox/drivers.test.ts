@@ -1,13 +1,14 @@
 /** The same expectations for every driver, then what only a process can do. Real programs, real MCP. */
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInlineDriver } from '../../activities/sandbox/inline.js';
-import { createProcessDriver } from '../../activities/sandbox/process.js';
+import { createProcessDriver, PROCESS_LIMITS } from '../../activities/sandbox/process.js';
 import { markedProcesses } from '../../activities/sandbox/process-identity.js';
 import type { Sandbox, SandboxDriver, ServerSpec } from '../../core/sandbox.js';
+import { requireTrusted } from '../../workers/suites.js';
 import { processShelf } from '../episode/fixtures/shelf-program.js';
 import { SHELF } from '../episode/fixtures/shelf-task.js';
 
@@ -95,6 +96,25 @@ describe('process', () => {
     expect(await markedProcesses(sandbox.name)).toEqual([]);
   });
 
+  test.skipIf(process.platform !== 'linux')('limits, a session and a group of its own', async () => {
+    const limits = { ...PROCESS_LIMITS, cpuSeconds: 77, openFiles: 555, processes: 4_444 };
+    const sandbox = await create(createProcessDriver(home, limits), await processShelf());
+    const [pid] = await markedProcesses(sandbox.name);
+    const set = await readFile(`/proc/${pid}/limits`, 'utf8');
+    for (const [name, value] of [
+      ['cpu time', 77],
+      ['file size', PROCESS_LIMITS.fileMebibytes * 2 ** 20],
+      ['data size', PROCESS_LIMITS.dataMebibytes * 2 ** 20],
+      ['core file size', 0],
+      ['processes', 4_444],
+      ['open files', 555],
+    ]) {
+      expect(set).toMatch(new RegExp(`^Max ${name} +${value} +${value} `, 'm'));
+    }
+    const [, , group, session] = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ');
+    expect([group, session]).toEqual([String(pid), String(pid)]);
+  });
+
   test('a grandchild outside the process group ends too', async () => {
     const sandbox = await create(createProcessDriver(home), await processShelf({ SPAWN_CHILD: '1' }));
     expect((await markedProcesses(sandbox.name)).length).toBe(2);
@@ -136,4 +156,12 @@ describe('process', () => {
     expect((await call(sandbox, 'flood', { count: 1_000_000 })).text).toHaveLength(1_000_000);
     await expect(call(sandbox, 'flood', { count: 17_000_000 })).rejects.toMatchObject({ kind: 'sandbox' });
   });
+});
+
+test('only suites of this repository run in the worker itself', () => {
+  requireTrusted('deskbench', { isolation: 'inline' });
+  requireTrusted('theirs', { isolation: 'process' });
+  expect(() => requireTrusted('theirs', { isolation: 'inline' })).toThrow(
+    /isolation of suite theirs: expected process or docker.*found inline/,
+  );
 });
