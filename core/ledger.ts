@@ -252,6 +252,8 @@ export interface Ledger {
   /** `intended` before the trainer is told anything; the same op with another base or batch throws `Fault('ledger', code: 'conflict')`. */
   intendOperation(row: Omit<OperationRow, 'state' | 'report'>): Promise<OperationRow>;
   operationSent(op: string): Promise<void>;
+  /** The trainer refused it for good; why is the cause of its step. One that is done stays so, one that is sent again is not. */
+  operationFailed(op: string): Promise<void>;
   /** Records the report, marks the operation done and moves the step's weight digest, in one transaction. */
   operationDone(op: string, report: UpdateReport): Promise<void>;
   operations(run: string): Promise<readonly OperationRow[]>;

@@ -19,7 +19,11 @@ const INTENDED = {
 };
 const SENT = {
   name: 'operation sent',
-  text: `UPDATE operations SET state = 'sent', sent_at = now() WHERE op = $1 AND state IN ('intended', 'failed')`,
+  text: `UPDATE operations SET state = 'sent', sent_at = now(), ended_at = NULL WHERE op = $1 AND state IN ('intended', 'failed')`,
+};
+const FAILED = {
+  name: 'operation failed',
+  text: `UPDATE operations SET state = 'failed', ended_at = now() WHERE op = $1 AND state IN ('intended', 'sent')`,
 };
 /** Locked, so that skipping a step and applying its update are put in an order. */
 const STEP_STATE = {
@@ -56,7 +60,7 @@ interface Columns {
 
 export function operationWrites(
   database: Database,
-): Pick<Ledger, 'intendOperation' | 'operationSent' | 'operationDone' | 'operations'> {
+): Pick<Ledger, 'intendOperation' | 'operationSent' | 'operationFailed' | 'operationDone' | 'operations'> {
   return {
     async intendOperation({ op, run, step, baseDigest, batchDigest, plan }) {
       const values = [op, run, step, baseDigest, batchDigest, storableJson(plan)];
@@ -76,6 +80,10 @@ export function operationWrites(
 
     async operationSent(op) {
       await database.run(SENT, [op]);
+    },
+
+    async operationFailed(op) {
+      await database.run(FAILED, [op]);
     },
 
     operationDone: (op, report) =>

@@ -109,7 +109,10 @@ export function createTrainerActivities(deps: TrainerDeps) {
         const request = { run, op, baseDigest, batchDigest, batchPath, plan };
         const report = await sendOrAttach(trainer, request, signal).catch(async (error: unknown) => {
           await noteOffPolicy(ledger, { run, step }, error);
-          throw asRaced(error);
+          const told = asRaced(error);
+          if (told instanceof Fault && told.kind === 'trainer' && !told.retry)
+            await ledger.operationFailed(op);
+          throw told;
         });
         await ledger.operationDone(op, report);
         return brief(report);

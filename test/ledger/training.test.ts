@@ -94,6 +94,23 @@ test('an operation is intended once, ends once, and moves the weights of its ste
   await expect(db.ledger.intendOperation(second)).rejects.toMatchObject(conflict);
 });
 
+test('an operation that was refused has failed, until it is sent again; one that is done never', async () => {
+  const op = `${run}/step-0002/update`;
+  const wanted = { op, run, step: 2, baseDigest: AFTER, batchDigest: BATCH, plan: {} };
+  await db.ledger.putStep(stepRow(run, 2, { state: 'sampled', batchDigest: BATCH }));
+  await db.ledger.intendOperation(wanted);
+  await db.ledger.operationSent(op);
+  const state = async () => (await db.ledger.operations(run)).find((row) => row.op === op)?.state;
+  await db.ledger.operationFailed(op);
+  expect(await state()).toBe('failed');
+  expect((await db.ledger.intendOperation(wanted)).state).toBe('failed');
+  await db.ledger.operationSent(op);
+  expect(await state()).toBe('sent');
+  await db.ledger.operationDone(op, report(op, AFTER, BATCH, BASE));
+  await db.ledger.operationFailed(op);
+  expect(await state()).toBe('done');
+});
+
 test('checkpoints come newest first, and saving one again replaces it', async () => {
   for (const step of [5, 10, 5]) {
     await db.ledger.putCheckpoint({ run, step, path: `/ckpt/${step}`, manifest: manifest(run, step, AFTER) });

@@ -111,7 +111,7 @@ test('a batch beyond the default bound changes nothing, and its step says why', 
   expect(step?.metrics).toMatchObject({ mismatchShare: 1 });
   expect(step?.metrics.mismatchMean).toBeGreaterThan(0.1);
   expect((await db.ledger.operations(run)).map(({ state, plan }) => [state, plan])).toEqual([
-    ['sent', { ...UPDATE_PLAN, learningRate: 1e-3, mismatch: { meanAbove: 1e-3, shareAbove: 5e-3 } }],
+    ['failed', { ...UPDATE_PLAN, learningRate: 1e-3, mismatch: { meanAbove: 1e-3, shareAbove: 5e-3 } }],
   ]);
   // The same again is refused again: what was recorded is what was sampled.
   await expect(perform(direct.applyUpdate, run, 1, batch)).rejects.toThrow(/off policy/);
