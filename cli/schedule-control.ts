@@ -78,7 +78,10 @@ export async function backfillSchedule(
     const again: string[] = [];
     for (const night of known.filter(isUnfinished)) if (await runAgain(client, night)) again.push(night.at);
     if (due.length > 0) {
-      await withHandle(client, name, (handle) => handle.backfill({ start, end, overlap: 'BUFFER_ALL' }));
+      await withHandle(client, name, (handle) =>
+        // Temporal leaves the very start of a range out: a night at midnight belongs to its day.
+        handle.backfill({ start: new Date(start.getTime() - 1), end, overlap: 'BUFFER_ALL' }),
+      );
     }
     const done = known.filter(({ state }) => state === 'done').length;
     if (json) printJson({ name, due: due.length, done, again });

@@ -23,6 +23,13 @@ interface Source {
   readonly sha256: readonly string[];
   readonly warnings: readonly string[];
   readonly dropped: number;
+  /** Of the reference screen of a campaign; absent: there was none. */
+  readonly campaign?: string;
+}
+
+/** Policy rows, with those of the reference screen that went before them. */
+interface PolicySource extends Source {
+  readonly screen: Source | null;
 }
 
 /** Throws `UsageError` for anything wrong with options or rows, before a file is written. */
@@ -31,9 +38,9 @@ export async function runSelect(flags: SelectFlags, deps: SelectDeps): Promise<v
   const fields = fieldsOf(flags);
   const dropIdentical = flags.dropIdentical ?? false;
   const policy = await policySource(flags, fields.policy, dropIdentical, deps);
-  const reference =
+  const reference: Source | null =
     flags.reference.length === 0
-      ? null
+      ? policy.screen
       : await countRows(flags.reference, rowReader(fields.reference), dropIdentical);
   const exclusions = flags.excludeUids === undefined ? null : await readIdList(flags.excludeUids);
 
@@ -62,7 +69,7 @@ export async function runSelect(flags: SelectFlags, deps: SelectDeps): Promise<v
     },
     inputs: {
       policy: flags.campaign === undefined ? flags.policy : [`ledger:${flags.campaign}`],
-      reference: flags.reference,
+      reference: reference?.campaign === undefined ? flags.reference : [`ledger:${reference.campaign}`],
       exclusions: flags.excludeUids ?? null,
     },
     input_sha256: {
@@ -127,27 +134,42 @@ async function policySource(
   fields: FieldNames,
   dropIdentical: boolean,
   deps: SelectDeps,
-): Promise<Source> {
+): Promise<PolicySource> {
   const { campaign, policy } = flags;
   if ((campaign === undefined) === (policy.length === 0)) {
     const found = campaign === undefined ? 'neither' : 'both';
     throw new UsageError('--policy and --campaign', 'rows from one of the two', found);
   }
-  if (campaign === undefined) return countRows(policy, rowReader(fields), dropIdentical);
-  const attempts = await campaignAttempts(campaign, deps);
+  if (campaign === undefined) {
+    return { ...(await countRows(policy, rowReader(fields), dropIdentical)), screen: null };
+  }
+  const { attempts, screen } = await campaignAttempts(campaign, deps);
+  return {
+    ...counted(attempts),
+    screen: screen && { ...counted(screen.attempts), campaign: screen.campaign },
+  };
+}
+
+function counted(attempts: readonly AttemptRow[]): Source {
   const lines = attempts.map(({ key, state, passed }) => `${key}\t${state}\t${passed}\n`).sort();
   const sha256 = createHash('sha256').update(lines.join('')).digest('hex');
   return { tallies: tallyAttempts(attempts), sha256: [sha256], warnings: [], dropped: 0 };
 }
 
-async function campaignAttempts(name: string, deps: SelectDeps): Promise<readonly AttemptRow[]> {
+interface CampaignAttempts {
+  readonly attempts: readonly AttemptRow[];
+  /** Of the reference screen that went before it; null: none did. */
+  readonly screen: { readonly campaign: string; readonly attempts: readonly AttemptRow[] } | null;
+}
+
+async function campaignAttempts(name: string, deps: SelectDeps): Promise<CampaignAttempts> {
   const id = name.startsWith('probe/') ? name : campaignId('probe', name);
   const { ledger, close } = await deps.loadLedger();
   try {
     const row = await ledger.campaign(id);
     if (!row) throw new UsageError('--campaign', 'a probe campaign in the ledger', `no "${id}"`);
     const attempts = await ledger.attempts(id);
-    const { tasks, repeat } = row.config as AttemptsConfig;
+    const { tasks, repeat, screenedBy } = row.config as AttemptsConfig;
     if (attempts.length < tasks.length * repeat) {
       const found = `${attempts.length} planned so far of ${tasks.length * repeat}`;
       throw new UsageError(
@@ -157,7 +179,12 @@ async function campaignAttempts(name: string, deps: SelectDeps): Promise<readonl
         'Start it again to go on with it.',
       );
     }
-    return attempts;
+    const reference = screenedBy?.campaign;
+    return {
+      attempts,
+      screen:
+        reference === undefined ? null : { campaign: reference, attempts: await ledger.attempts(reference) },
+    };
   } finally {
     await close();
   }

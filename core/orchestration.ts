@@ -18,6 +18,8 @@ export interface CampaignPlan {
   readonly servedByTrainer: boolean;
   /** True when its endpoint must read text as we do; absent in plans from before other servers than the trainer's. */
   readonly samplesTokens?: boolean;
+  /** True for a reference screen, which another probe follows; absent: it is none. */
+  readonly screens?: boolean;
 }
 
 /** One try of one attempt, as a workflow asks for it. */

@@ -2,6 +2,7 @@
  * Probe campaign and evaluation: the same engine, every task `repeat` times, in shards of lanes. Only missing
  * attempts run, found by key difference; the summary is computed from committed rows when all shards have ended.
  */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   CancellationScope,
   ChildWorkflowCancellationType,
@@ -33,7 +34,13 @@ export interface CampaignResult {
   readonly exhausted: number;
 }
 
-async function runAttempts({ campaign, lanes, control: initial }: CampaignInput): Promise<CampaignResult> {
+/** What `runAttempts` knows at its end beside its result. */
+interface Ended {
+  readonly result: CampaignResult;
+  readonly screens: boolean;
+}
+
+async function runAttempts({ campaign, lanes, control: initial }: CampaignInput): Promise<Ended> {
   const control = new Control({
     lanes,
     initial,
@@ -94,15 +101,35 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
   const ended = clean + exhausted === plan.taskCount * plan.repeat;
   const state: CampaignState = ended ? 'done' : 'stopped';
   await CancellationScope.nonCancellable(() => campaigns.closeCampaign(campaign, state, null));
-  return { state, clean, exhausted };
+  return { result: { state, clean, exhausted }, screens: plan.screens ?? false };
 }
 
-/** Every candidate × n attempts; its rows are what selection reads. */
+/** Every candidate × n attempts; its rows are what selection reads. A reference screen begins the probe that follows it. */
 export async function probeCampaign(input: CampaignInput): Promise<CampaignResult> {
-  return recordingFailure(input.campaign, () => runAttempts(input));
+  return recordingFailure(input.campaign, async () => {
+    const { result, screens } = await runAttempts(input);
+    if (screens && result.state === 'done') await beginScreened(input);
+    return result;
+  });
+}
+
+/** The probe is a campaign of its own: it outlives the screen, and is paused and stopped by its own name. */
+async function beginScreened({ campaign, lanes }: CampaignInput): Promise<void> {
+  const probe = await campaigns.claimScreened(campaign);
+  if (probe === null) return;
+  try {
+    await startChild(probeCampaign, {
+      workflowId: probe,
+      args: [{ campaign: probe, lanes }],
+      parentClosePolicy: 'ABANDON',
+    });
+  } catch (error) {
+    // Whoever waited for the screen may have been faster.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
 }
 
 /** tasks × repetitions; the score is shown only when coverage is complete. */
 export async function evaluation(input: CampaignInput): Promise<CampaignResult> {
-  return recordingFailure(input.campaign, () => runAttempts(input));
+  return recordingFailure(input.campaign, async () => (await runAttempts(input)).result);
 }

@@ -1,10 +1,12 @@
 /** Probe campaigns and evaluations: planning their shards, and closing them with what their rows say. */
+import { campaignClaim } from '../../core/claim.js';
 import { attemptKey } from '../../core/keys.js';
 import type { CampaignState, PlannedAttempt } from '../../core/ledger.js';
 import type { CampaignPlan, ShardPlan } from '../../core/orchestration.js';
 import { seedOf } from '../../core/seed.js';
 import { encodePositions } from '../../core/shards.js';
 import { type CampaignDeps, type Configurations, taskRef, taskRefs } from './deps.js';
+import { screenedProbe } from './screen.js';
 import { refuseChangedSuite } from './suite-guard.js';
 import { summarise } from './summary.js';
 
@@ -26,6 +28,7 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
         maxTries: config.maxTries,
         servedByTrainer: config.model.kind === 'trainer',
         samplesTokens: config.model.kind === 'trainer' || config.model.kind === 'token',
+        ...(config.screens ? { screens: true } : {}),
       };
     },
 
@@ -56,6 +59,14 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
         missingCount: missing.length,
         firstTry: tries + 1,
       };
+    },
+
+    /** Claims the probe that follows a reference screen; null when there is nothing that it could probe yet. */
+    async claimScreened(reference: string): Promise<string | null> {
+      const { id, config } = await screenedProbe(ledger, reference);
+      if (config === null) return null;
+      await ledger.claimCampaign(campaignClaim(id, config, null));
+      return id;
     },
 
     /** Ends the campaign; with complete coverage its result holds the metrics, else what is missing. */

@@ -15,7 +15,7 @@ export interface CampaignDeps {
 }
 
 /** A campaign's row. Throws `Fault('ledger', code: 'unknown_campaign')`, which no retry can help. */
-export async function campaignRow(ledger: Ledger, id: string): Promise<CampaignRow> {
+export async function campaignRow(ledger: Pick<Ledger, 'campaign'>, id: string): Promise<CampaignRow> {
   const row = await ledger.campaign(id);
   if (row) return row;
   throw new Fault('ledger', `campaign ${id} is not in the ledger`, {

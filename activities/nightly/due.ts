@@ -37,7 +37,8 @@ export async function dueTimes(
   const { startTime } = await client.workflowService.listScheduleMatchingTimes({
     namespace: client.options.namespace,
     scheduleId: name,
-    startTime: msToTs(from.getTime()),
+    // Temporal leaves the very start of a range out.
+    startTime: msToTs(from.getTime() - 1),
     endTime: msToTs(to.getTime()),
   });
   return startTime.map((time) => new Date(tsToMs(time)).toISOString());

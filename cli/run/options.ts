@@ -102,6 +102,8 @@ export interface RunOptions extends Pick<StageOptions, 'detach' | 'dryRun' | 'js
   readonly providers?: ProviderTable;
   /** Folder of the tokenizer of a token endpoint. */
   readonly tokenizer?: string;
+  /** Its result goes to standard error: another campaign's is to follow. */
+  readonly aside?: boolean;
 }
 
 /** From the run file that `withFlags` has merged. */
