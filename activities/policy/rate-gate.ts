@@ -5,7 +5,7 @@
  * One question to the database leases a burst for everybody who waits by then, so a busy process asks once a burst,
  * not once a request; a provider without limits costs one question every ten seconds. Processes queue for their turns,
  * and nothing is booked before it can start: what is given back is there for whoever is next. A lease that comes due
- * late (a process that stood still) is given back and asked for again: what is sent is always inside the limit.
+ * late (a process that stood still, an answer that was long in coming) is given back and asked for again: what is sent is always inside the limit.
  */
 import { randomBytes } from 'node:crypto';
 import { LATE_SHARE } from '../../core/limits/bucket.js';
@@ -136,6 +136,7 @@ class ProviderGate implements Gate {
 
   /** Lets those go that are granted. True when the process has a place in the queue now. */
   private async leaseFor(asked: readonly Waiter[]): Promise<boolean> {
+    const asking = performance.now();
     const lease = await this.take(asked.map(({ tokens }) => tokens));
     const answered = performance.now();
     if (!lease) {
@@ -149,7 +150,9 @@ class ProviderGate implements Gate {
     }
     const due = answered + lease.waitMs;
     while (performance.now() < due) await this.sleep(Math.ceil(due - performance.now()));
-    const late = performance.now() > due + this.lateMs;
+    // Booked at some moment while the question was under way, perhaps its first: an answer that was long in coming may
+    // be late already.
+    const late = performance.now() > asking + lease.waitMs + this.lateMs;
     const leased = asked.slice(0, lease.granted);
     const wanted = leased.reduce((sum, { tokens }) => sum + tokens, 0);
     // A request that wants more than a whole window allows is booked for less.

@@ -148,3 +148,21 @@ test('two that declare different limits for one key: one clear refusal, and noth
   expect(names).toContain('declared');
   expect(names).not.toContain('undeclared');
 });
+
+test('a lease whose answer was long in coming is given back and asked for again', async () => {
+  await rates.set('late', { requestsPerMinute: 40 }, 'test', 6_000);
+  let questions = 0;
+  const slow: Rates = {
+    ...rates,
+    async take(question) {
+      questions += 1;
+      const first = questions === 1;
+      const lease = await rates.take(question);
+      // Longer than a permit of such a window is good for.
+      if (first) await new Promise((resolve) => setTimeout(resolve, 300));
+      return lease;
+    },
+  };
+  await new ProviderGates(slow, 6_000).of('late').admit(0, never());
+  expect(questions).toBeGreaterThan(1);
+});
