@@ -185,13 +185,22 @@ async function readRecord(folder: string): Promise<Recorded | undefined> {
 /** True when something was alive. Throws when it still is after a second. */
 async function killAll(name: string, recorded: Recorded | undefined): Promise<boolean> {
   let found = false;
+  // A process that is being ended loses its mark before it is gone.
+  const ending = new Map<number, string>();
   for (const { pid, started } of recorded?.processes ?? []) {
-    if ((await processStart(pid)) === started) found = killNow(-pid) || found;
+    if ((await processStart(pid)) !== started) continue;
+    ending.set(pid, started);
+    found = killNow(-pid) || found;
   }
   for (let round = 0; round < 20; round += 1) {
-    const alive = await markedProcesses(name);
-    if (alive.length === 0) return found;
-    for (const pid of alive) found = killNow(pid) || found;
+    for (const [pid, started] of ending) if ((await processStart(pid)) !== started) ending.delete(pid);
+    const marked = await markedProcesses(name);
+    if (marked.length === 0 && ending.size === 0) return found;
+    for (const pid of marked) {
+      const started = await processStart(pid);
+      if (started !== undefined) ending.set(pid, started);
+      found = killNow(pid) || found;
+    }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Fault('sandbox', `processes of sandbox ${name} do not end`);

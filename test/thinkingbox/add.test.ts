@@ -78,7 +78,7 @@ test('the listing is kept, and made again when a file has changed and been accep
 });
 
 test('nothing is remembered of what is refused', { timeout: SLOW_MS }, async () => {
-  await expect(add({}, false)).rejects.toThrow(/^--thinkingbox/);
+  await expect(add({}, false)).rejects.toThrow(/^--(thinkingbox|data) /);
   await expect(add({ dataDir: '/nowhere' })).rejects.toThrow(/^--data: expected a folder with dataset/);
   const list = join(home, 'list.yaml');
   const listed = async (text: string) => {
