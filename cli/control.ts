@@ -3,13 +3,18 @@ import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/cl
 import type { Workflow } from '@temporalio/common';
 import type { Command } from 'commander';
 import { UsageError } from '../core/faults.js';
+import type { CampaignRow } from '../core/ledger.js';
+import { LANES } from '../temporal.config.js';
+import type { ControlState } from '../workflows/control.js';
 import type { StackContext } from './context.js';
 import { withStack } from './context.js';
 import { printJson, say } from './output.js';
 import { extendRun } from './run/extend.js';
 import { resolveCampaign } from './run/find.js';
-import { hasEnded } from './run/launch.js';
+import { goOnHint } from './run/go-on-text.js';
+import { hasEnded, startWorkflow } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
+import { withoutWorkflow } from './run/troubles.js';
 
 interface ControlOptions {
   readonly json?: boolean;
@@ -22,9 +27,11 @@ export function registerPause(program: Command): void {
 }
 
 export function registerUnpause(program: Command): void {
-  control(program, 'unpause', 'Go on; after a failed step, run what is missing of it.').action(
-    (name: string, options: ControlOptions) => send(name, 'unpause', undefined, options, 'goes on'),
-  );
+  control(
+    program,
+    'unpause',
+    'Go on; after a failed step, run what is missing of it. A workflow that Temporal has lost is started again.',
+  ).action((name: string, options: ControlOptions) => send(name, 'unpause', undefined, options, 'goes on'));
 }
 
 export function registerStop(program: Command): void {
@@ -92,11 +99,32 @@ async function send(
   await withStack(async (context) => {
     const row = await resolveCampaign(await context.ledger(), name);
     const { id } = row;
-    if (hasEnded(row)) throw new UsageError(id, 'a campaign under way', `one that is ${row.state}`);
-    const state = await sendUpdate(context, id, update, argument);
+    if (hasEnded(row)) {
+      const fix = await goOnHint(await context.ledger(), row);
+      throw new UsageError(id, 'a campaign under way', `one that is ${row.state}`, fix);
+    }
+    const state =
+      (update === 'unpause' ? await startedAgain(context, row) : undefined) ??
+      (await sendUpdate(context, id, update, argument));
     if (options.json) printJson({ id, state });
     say(`${id} ${done}.`);
   });
+}
+
+/**
+ * A campaign whose workflow Temporal has lost: what the ledger has of it is enough to go on. Undefined where one runs,
+ * and for a stage of a pipeline, which the pipeline starts.
+ */
+async function startedAgain(
+  context: StackContext,
+  { id, kind, parent }: CampaignRow,
+): Promise<ControlState | undefined> {
+  if (parent !== null) return undefined;
+  const gone = await withoutWorkflow(await context.temporal(), [id]);
+  if (gone.length === 0) return undefined;
+  await (await context.ledger()).noteOnCampaign(id, { cause: null }, 'running');
+  await startWorkflow(context, id, kind, LANES, { ended: false });
+  return { paused: false, stop: 'no' };
 }
 
 /** The new state. Throws `UsageError` when the workflow is not running, or refuses. */
@@ -117,7 +145,7 @@ export async function sendUpdate(
         id,
         'a running campaign',
         'none running',
-        `Start it again, or see: steadfast status ${id}`,
+        `Start it again with: steadfast unpause ${id}`,
       );
     }
     if (error instanceof WorkflowUpdateFailedError) {

@@ -148,20 +148,21 @@ interface Now {
 
 /** The ledger answers whatever else is down, so a Temporal that does not is one line, not the end. */
 async function askTemporal(context: StackContext, seen: readonly Seen[]): Promise<Now> {
+  const open = seen.filter(({ row }) => row.state === 'running' || row.state === 'paused');
   const running = seen.filter(({ row }) => row.state === 'running');
-  if (running.length === 0) return { troubles: [], playing: null };
+  if (open.length === 0) return { troubles: [], playing: null };
   try {
     const client = await context.temporal();
     const gone = await withoutWorkflow(
       client,
-      running.map(({ row }) => row.id),
+      open.map(({ row }) => row.id),
     );
-    const pending = await pendingOf(client, running.flatMap(idsOf));
+    const pending = running.length === 0 ? null : await pendingOf(client, running.flatMap(idsOf));
     const troubles = [
-      ...gone.map((id) => `no workflow runs ${id}: start it again to go on`),
-      ...troublesAmong(pending).map(troubleText),
+      ...gone.map((id) => `no workflow runs ${id}. Start it again with: steadfast unpause ${id}`),
+      ...troublesAmong(pending ?? []).map(troubleText),
     ];
-    return { troubles, playing: inFlight(pending) };
+    return { troubles, playing: pending && inFlight(pending) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { troubles: [`Temporal does not answer: ${reason}`], playing: null };

@@ -28,6 +28,17 @@ export async function goOnLines(ledger: Ledger, row: CampaignRow): Promise<strin
   return ['  the same command again goes on where its committed rows end'];
 }
 
+/** One sentence with the command that goes on with a campaign that has ended; undefined where there is none. */
+export async function goOnHint(ledger: Ledger, row: CampaignRow): Promise<string | undefined> {
+  if (row.kind === 'train' && row.state === 'done')
+    return `Give it more steps with: steadfast extend ${row.id} --steps N`;
+  if (row.state === 'done') return undefined;
+  const open = row.kind === 'train' ? await openStep(ledger, row.id) : undefined;
+  if (!open)
+    return 'Start it again with the command that started it: it goes on where its committed rows end.';
+  return `Go on with: steadfast replay step --run ${nameOf(row.id)} --step ${open.step}`;
+}
+
 function causeOf({ result }: CampaignRow): string | null {
   return (result as { cause?: string | null } | null)?.cause ?? null;
 }

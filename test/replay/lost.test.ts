@@ -148,3 +148,25 @@ it('a step whose own batch is damaged before its update comes no further than it
   const { out } = await steadfast(home, 'status', 'refused');
   for (const way of ['replay step', '--fork refused-2', 'skip', 'stop']) expect(out).toContain(way);
 }, 60_000);
+
+it('a paused run whose workflow is gone: status says so, and unpause starts it again', async () => {
+  const client = await context.temporal();
+  const described = () => client.workflow.getHandle('train/refused').describe();
+  const { runId } = await described();
+  await client.workflow.getHandle('train/refused').terminate();
+  const status = await steadfast(home, 'status', 'refused');
+  expect(status.out).toContain('no workflow runs train/refused. Start it again with: steadfast unpause');
+  expect(await steadfast(home, 'lanes', 'refused', '3')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('steadfast unpause train/refused'),
+  });
+  expect(await steadfast(home, 'unpause', 'refused')).toMatchObject({ code: 0 });
+  expect((await described()).runId).not.toBe(runId);
+  await until('paused again', async () => (await ledger.campaign('train/refused'))?.state === 'paused');
+  expect(await steadfast(home, 'stop', 'refused')).toMatchObject({ code: 0 });
+  await until('stopped', async () => (await ledger.campaign('train/refused'))?.state === 'stopped');
+  expect(await steadfast(home, 'unpause', 'refused')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('steadfast replay step --run refused --step 1'),
+  });
+}, 60_000);
