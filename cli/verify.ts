@@ -7,6 +7,7 @@ import { print, printJson } from './output.js';
 import { resolveCampaign } from './run/find.js';
 import { registerVerifyCheckpoint } from './verify-checkpoint.js';
 import { registerVerifyParity } from './verify-parity.js';
+import { registerVerifySandbox } from './verify-sandbox.js';
 import { registerVerifyTrainer } from './verify-trainer.js';
 
 interface VerifyOptions {
@@ -24,6 +25,7 @@ export function registerVerify(program: Command): void {
   registerVerifyTrainer(verify);
   registerVerifyCheckpoint(verify);
   registerVerifyParity(verify);
+  registerVerifySandbox(verify);
   verify
     .command('ledger')
     .description(

@@ -231,7 +231,7 @@ export interface Ledger {
   openSandboxes(
     host: string,
     aliveWorkers: readonly string[],
-  ): Promise<readonly { name: string; isolation: string; worker: string }[]>;
+  ): Promise<readonly { name: string; isolation: string; worker: string; expiresAt: string }[]>;
   /** One transaction. `superseded` when the attempt was clean already: the try is kept, the outcome ignored. */
   finishTry(finish: FinishTry): Promise<'recorded' | 'superseded'>;
 

@@ -104,4 +104,6 @@ export interface LivingSandbox {
   readonly name: string;
   /** ISO time, where what was made carries one. */
   readonly expiresAt?: string;
+  /** Of another stack on this host: its ledger knows it, not ours. */
+  readonly foreign?: true;
 }

@@ -11,10 +11,11 @@ import { createPgRates } from '../activities/ledger/rates.js';
 import { ProviderGates } from '../activities/policy/rate-gate.js';
 import { checkEngine, engineSettings, openEngine } from '../activities/sandbox/docker/engine.js';
 import { QUEUES, SANDBOX_WORKER_SLOTS } from '../temporal.config.js';
-import { reapOpenSandboxes, sandboxDrivers } from './drivers.js';
+import { sandboxDrivers } from './drivers.js';
 import { workerMain } from './main.js';
 import { runWorker } from './run-worker.js';
 import { scriptedPolicy, suiteRegistry } from './suites.js';
+import { keepSweeping } from './sweep.js';
 
 await workerMain(async (environment) => {
   // An engine that is not there is said at once, not by every episode.
@@ -26,8 +27,10 @@ await workerMain(async (environment) => {
   const ledger = createPgLedger(pool);
   const configs = new Configurations(ledger);
   const driver = sandboxDrivers(environment.home, environment.isolation);
-  // What is to be ended is ended by the driver that made it.
-  await reapOpenSandboxes(ledger, environment, sandboxDrivers(environment.home));
+  const stopSweeping = await keepSweeping(
+    { ledger, environment, driver: sandboxDrivers(environment.home) },
+    (line) => process.stderr.write(`${line}\n`),
+  );
   const suite = suiteRegistry();
   const sameSuite = suiteGuard({ ledger, suite });
   const artifacts = createLocalArtifacts(environment.artifacts);
@@ -63,5 +66,6 @@ await workerMain(async (environment) => {
     }),
     maxConcurrentActivityTaskExecutions: SANDBOX_WORKER_SLOTS,
   });
+  stopSweeping();
   await pool.end();
 });

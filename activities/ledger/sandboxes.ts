@@ -30,7 +30,7 @@ const REAPED = {
 };
 const OPEN = {
   name: 'open sandboxes',
-  text: `SELECT name, isolation, worker FROM sandboxes
+  text: `SELECT name, isolation, worker, expires_at AS "expiresAt" FROM sandboxes
     WHERE host = $1 AND state IN ('intended', 'created') AND worker <> ALL ($2::text[]) ORDER BY intended_at, name`,
 };
 
@@ -45,10 +45,9 @@ export function sandboxWrites(
       else await database.run(REAPED, [name]);
     },
     async openSandboxes(host, aliveWorkers) {
-      return database.run<{ name: string; isolation: string; worker: string }>(OPEN, [
-        host,
-        [...aliveWorkers],
-      ]);
+      type Row = { name: string; isolation: string; worker: string; expiresAt: Date };
+      const rows = await database.run<Row>(OPEN, [host, [...aliveWorkers]]);
+      return rows.map(({ expiresAt, ...row }) => ({ ...row, expiresAt: expiresAt.toISOString() }));
     },
   };
 }

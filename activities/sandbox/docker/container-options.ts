@@ -10,6 +10,7 @@ import type { ContainerLimits } from './limits.js';
 export const LABELS = {
   sandbox: 'steadfast.sandbox',
   host: 'steadfast.host',
+  home: 'steadfast.home',
   expires: 'steadfast.expires',
 } as const;
 
@@ -26,6 +27,8 @@ export interface Guest {
   readonly image: string;
   /** The worker's host, which is not the engine's where that is remote. */
   readonly host: string;
+  /** State folder of the stack. */
+  readonly home: string;
   readonly limits: ContainerLimits;
   /** Another OCI runtime that the engine knows, e.g. `runsc`. */
   readonly runtime?: string | undefined;
@@ -81,12 +84,13 @@ export function containerOptions(guest: Guest): ContainerCreateOptions {
   };
 }
 
-function labels({ request, host }: Guest): Record<string, string> {
+function labels({ request, host, home }: Guest): Record<string, string> {
   const given = Object.entries(request.labels ?? {}).map(([name, value]) => [`steadfast.${name}`, value]);
   return {
     ...Object.fromEntries(given),
     [LABELS.sandbox]: request.name,
     [LABELS.host]: host,
+    [LABELS.home]: home,
     ...(request.expiresAt === undefined ? {} : { [LABELS.expires]: request.expiresAt }),
   };
 }

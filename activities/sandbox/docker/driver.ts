@@ -15,7 +15,7 @@ import type {
 } from '../../../core/sandbox.js';
 import { McpSession } from '../session.js';
 import { containerOptions, LABELS } from './container-options.js';
-import { type EngineSettings, openEngine } from './engine.js';
+import { type EngineSettings, noEngine, openEngine } from './engine.js';
 import { builtImages, imageByDigest } from './images.js';
 import { CONTAINER_LIMITS, type ContainerLimits } from './limits.js';
 import { ContainerTransport } from './transport.js';
@@ -41,16 +41,19 @@ export function createDockerDriver(options: DockerDriverOptions): SandboxDriver 
   return {
     isolation: 'docker',
     create: async (request) => create(await engine(), request, options),
-    reap: async (name) => {
-      const found = await labelled(await engine(), `${LABELS.sandbox}=${name}`);
-      await Promise.all(found.map(({ container }) => remove(container)));
-      return found.length > 0;
-    },
-    living: async () => {
-      const found = await labelled(await engine(), `${LABELS.host}=${options.host}`);
-      const byName = new Map(found.map(({ sandbox }) => [sandbox.name, sandbox]));
-      return [...byName.values()];
-    },
+    reap: (name) =>
+      inTime(`end of sandbox ${name}`, async () => {
+        const found = await labelled(await engine(), `${LABELS.sandbox}=${name}`, options.home);
+        await Promise.all(found.map(({ container }) => remove(container)));
+        return found.length > 0;
+      }),
+    living: () =>
+      inTime('list of containers', async () => {
+        if (noEngine(options.engine)) return [];
+        const found = await labelled(await engine(), `${LABELS.host}=${options.host}`, options.home);
+        const byName = new Map(found.map(({ sandbox }) => [sandbox.name, sandbox]));
+        return [...byName.values()];
+      }),
   };
 }
 
@@ -73,10 +76,16 @@ async function create(
       request.servers.map(async (spec) => {
         const container = containerOf(spec);
         const image = imageOf(container.image, built);
-        const guest = { request, container, image, name: nameOf(request, spec), host: options.host };
+        const guest = { request, container, image, name: nameOf(request, spec) };
         const { limits = CONTAINER_LIMITS, engine } = options;
         const making = docker.createContainer(
-          containerOptions({ ...guest, limits, runtime: engine.runtime }),
+          containerOptions({
+            ...guest,
+            host: options.host,
+            home: options.home,
+            limits,
+            runtime: engine.runtime,
+          }),
         );
         creating.push(making);
         const clock = {
@@ -164,16 +173,23 @@ function engineFault(error: unknown, server: string): Fault {
   });
 }
 
-async function labelled(docker: Docker, label: string) {
+async function labelled(docker: Docker, label: string, home: string) {
   const found = await docker.listContainers({ all: true, filters: { label: [label] } });
   return found.map(({ Id, Labels }) => {
     const expiresAt = Labels[LABELS.expires];
     const sandbox: LivingSandbox = {
       name: Labels[LABELS.sandbox] ?? Id,
       ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(Labels[LABELS.home] === home ? {} : { foreign: true }),
     };
     return { container: docker.getContainer(Id), sandbox };
   });
+}
+
+/** The client's calls have no clock of their own. */
+function inTime<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const clock = { ms: ENGINE_MS, what, kind: 'sandbox', code: 'engine_timeout' } as const;
+  return withDeadline(new AbortController().signal, clock, work);
 }
 
 /** Kills it and takes its file system away. Throws when the engine does not say that it is gone. */

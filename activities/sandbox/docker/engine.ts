@@ -1,10 +1,12 @@
 /** The engine that this worker uses: where it is, and whether it can be used at all. */
+import { existsSync } from 'node:fs';
 import type Docker from 'dockerode';
 import { UsageError } from '../../../core/faults.js';
 
 /** Docker 20.10, of 2020: `CgroupnsMode` and what follows from it. */
 const LEAST_API = [1, 41] as const;
 const CHECK_MS = 10_000;
+const USUAL_SOCKET = '/var/run/docker.sock';
 
 export interface EngineSettings {
   /** As in `DOCKER_HOST`: `unix:///var/run/docker.sock`, `tcp://host:2376`; undefined: the usual socket. */
@@ -18,10 +20,16 @@ export function engineSettings(env: NodeJS.ProcessEnv): EngineSettings {
   return { host: env.DOCKER_HOST || undefined, runtime: env.STEADFAST_DOCKER_RUNTIME || undefined };
 }
 
+/** True where there is not even a socket: then there are no containers of ours either. */
+export function noEngine({ host }: EngineSettings): boolean {
+  if (host !== undefined && !host.startsWith('unix://')) return false;
+  return !existsSync(host?.slice('unix://'.length) ?? USUAL_SOCKET);
+}
+
 /** Loads the client, which is not small, only where it is needed. Throws `UsageError` for an address of another form. */
 export async function openEngine({ host }: EngineSettings): Promise<Docker> {
   const { default: Client } = await import('dockerode');
-  if (host === undefined) return new Client({ socketPath: '/var/run/docker.sock' });
+  if (host === undefined) return new Client({ socketPath: USUAL_SOCKET });
   if (host.startsWith('unix://')) return new Client({ socketPath: host.slice('unix://'.length) });
   if (/^(tcp|https?|ssh):\/\//.test(host)) return new Client();
   throw new UsageError('DOCKER_HOST', 'unix://PATH, tcp://HOST:PORT or ssh://HOST', `"${host}"`);
@@ -29,7 +37,7 @@ export async function openEngine({ host }: EngineSettings): Promise<Docker> {
 
 /** Throws `UsageError`: no engine, one that is too old or of another system, or one without the runtime. */
 export async function checkEngine(docker: Docker, { host, runtime }: EngineSettings): Promise<void> {
-  const place = `Docker engine at ${host ?? 'unix:///var/run/docker.sock'}`;
+  const place = `Docker engine at ${host ?? `unix://${USUAL_SOCKET}`}`;
   const signal = AbortSignal.timeout(CHECK_MS);
   let found: { readonly version: Docker.DockerVersion; readonly runtimes: readonly string[] };
   try {

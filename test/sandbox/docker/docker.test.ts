@@ -9,6 +9,7 @@ import type { Sandbox, SandboxDriver, ServerSpec } from '../../../core/sandbox.j
 import { loadImage } from '../../../infra/images/load.js';
 import { programImage } from '../../../infra/images/node-image.js';
 import { createDeskbench, stdioEntry } from '../../../suites/deskbench/suite.js';
+import { sweepSandboxes } from '../../../workers/sweep.js';
 import { guestsOrWhy, type HostileGuests, TEST_HOST } from './guests.js';
 
 const found = await guestsOrWhy();
@@ -70,6 +71,28 @@ describe.skipIf(!engine)('docker', () => {
     expect(await given.driver.reap(sandbox.name)).toBe(true);
     expect(await given.driver.reap(sandbox.name)).toBe(false);
     await expect(given.call(sandbox, 'hello')).rejects.toMatchObject({ kind: 'sandbox' });
+  });
+
+  test('what has expired is swept, whichever stack made it; what has not stays', async () => {
+    const made = async (driver: SandboxDriver, ms: number) => {
+      const expiresAt = new Date(Date.now() + ms).toISOString();
+      const name = given.name();
+      const servers = [given.spec()];
+      open.push(await driver.create({ name, servers, signal: never, expiresAt }));
+      return name;
+    };
+    const [old, fresh] = [await made(given.driver, -1), await made(given.driver, 60_000)];
+    const foreign = await made(await given.another(), -1);
+    const before = await given.driver.living();
+    expect(before.find(({ name }) => name === foreign)?.foreign).toBe(true);
+    expect(before.find(({ name }) => name === old)?.foreign).toBeUndefined();
+    const ledger = { openSandboxes: async () => [], sandboxEnded: async () => {} };
+    const parts = { ledger, environment: { host: TEST_HOST, identity: 'w' }, driver: () => given.driver };
+    const { reaped, problems } = await sweepSandboxes(parts, { starting: false });
+    expect([[...reaped].sort(), problems]).toEqual([[old, foreign].sort(), []]);
+    const left = (await given.driver.living()).map(({ name }) => name);
+    expect(left).toContain(fresh);
+    expect(left).not.toContain(old);
   });
 
   test('what cannot start says why, and leaves nothing', async () => {

@@ -1,5 +1,5 @@
 /** The image of the hostile guest in the engine of the tests, and sandboxes with it. */
-import { mkdtemp } from 'node:fs/promises';
+import { cp, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,6 +48,12 @@ async function hostileGuests(settings: EngineSettings) {
   const driverWith = (limits: ContainerLimits) =>
     createDockerDriver({ home, host: TEST_HOST, engine: settings, limits });
   const driver = driverWith({ ...CONTAINER_LIMITS, memoryMebibytes: 192 });
+  /** The driver of another stack with the same engine and images. */
+  const another = async () => {
+    const other = await mkdtemp(join(tmpdir(), 'docker-guests-'));
+    await cp(join(home, 'images.json'), join(other, 'images.json'));
+    return createDockerDriver({ home: other, host: TEST_HOST, engine: settings });
+  };
   let count = 0;
   const spec = (args: readonly string[] = [], env = {}): ServerSpec => ({
     name: 'guest',
@@ -58,6 +64,7 @@ async function hostileGuests(settings: EngineSettings) {
     home,
     engine,
     driver,
+    another,
     spec,
     name: () => {
       count += 1;

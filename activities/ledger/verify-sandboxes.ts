@@ -1,0 +1,67 @@
+/**
+ * `verify sandbox`: every sandbox that was created has been released or reaped, and nothing is alive on this host that
+ * the ledger does not hold open. Reads only.
+ */
+import type pg from 'pg';
+import type { LivingSandbox } from '../../core/sandbox.js';
+
+const COUNTS = `SELECT count(*) AS known, count(*) FILTER (WHERE state = 'intended') AS intended,
+    count(*) FILTER (WHERE state = 'created') AS created, count(*) FILTER (WHERE state = 'released') AS released,
+    count(*) FILTER (WHERE state = 'reaped') AS reaped FROM sandboxes`;
+const OPEN = `SELECT name, host, worker, expires_at < now() AS expired FROM sandboxes
+  WHERE state IN ('intended', 'created') ORDER BY intended_at, name`;
+const STATES = 'SELECT name, state FROM sandboxes WHERE name = ANY ($1::text[])';
+
+export interface SandboxVerification {
+  /** All that were ever intended; the other four add up to it. */
+  readonly known: number;
+  /** Not yet created, or in that very moment. */
+  readonly intended: number;
+  /** Made and not ended yet. */
+  readonly created: number;
+  readonly released: number;
+  readonly reaped: number;
+  /** What is there on this host, of this stack. */
+  readonly living: number;
+  readonly problems: readonly string[];
+}
+
+export interface VerifySandboxesParts {
+  readonly pool: Pick<pg.Pool, 'query'>;
+  readonly host: string;
+  /** Asked twice: what went meanwhile was being released. */
+  readonly living: () => Promise<readonly LivingSandbox[]>;
+  readonly workerIsAlive: (worker: string) => boolean;
+}
+
+export async function verifySandboxes(parts: VerifySandboxesParts): Promise<SandboxVerification> {
+  const { pool, host, workerIsAlive } = parts;
+  const before = namesOf(await parts.living());
+  const [counted] = (await pool.query<Record<string, string>>(COUNTS)).rows;
+  const open = (await pool.query<{ name: string; host: string; worker: string; expired: boolean }>(OPEN))
+    .rows;
+  const problems = open.flatMap(({ name, host: where, worker, expired }) => {
+    if (expired) return [`${name}: past its expiry and never ended (worker ${worker})`];
+    if (where === host && !workerIsAlive(worker)) return [`${name}: its worker ${worker} is gone`];
+    return [];
+  });
+  const states = await pool.query<{ name: string; state: string }>(STATES, [before]);
+  const known = new Map(states.rows.map(({ name, state }) => [name, state]));
+  const after = new Set(namesOf(await parts.living()));
+  for (const name of before) {
+    const state = known.get(name);
+    if (state === 'intended' || state === 'created' || !after.has(name)) continue;
+    problems.push(
+      `${name}: there, and ${state === undefined ? 'not in the ledger' : `${state} in the ledger`}`,
+    );
+  }
+  const count = (name: string): number => Number(counted?.[name] ?? 0);
+  const [intended, created] = [count('intended'), count('created')];
+  const [released, reaped] = [count('released'), count('reaped')];
+  return { known: count('known'), intended, created, released, reaped, living: before.length, problems };
+}
+
+/** Those of another stack on this host are in another ledger. */
+function namesOf(living: readonly LivingSandbox[]): string[] {
+  return living.filter(({ foreign }) => foreign !== true).map(({ name }) => name);
+}

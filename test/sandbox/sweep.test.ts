@@ -1,0 +1,110 @@
+/** Sweeps and `verify sandbox`, with real programs and a real ledger. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { verifySandboxes } from '../../activities/ledger/verify-sandboxes.js';
+import { createProcessDriver } from '../../activities/sandbox/process.js';
+import type { Sandbox, SandboxDriver } from '../../core/sandbox.js';
+import { sweepSandboxes, workerIsAlive } from '../../workers/sweep.js';
+import { processShelf } from '../episode/fixtures/shelf-program.js';
+import { begin, claim, planned } from '../ledger/fixtures.js';
+import { startTestDatabase, type TestDatabase } from '../postgres.js';
+
+const CAMPAIGN = 'eval/sweep';
+const HOST = 'sweep-host';
+const SELF = `${HOST}:${process.pid}`;
+const never = new AbortController().signal;
+let db: TestDatabase;
+let dead = '';
+let home = '';
+let driver: SandboxDriver;
+let slot = 0;
+const open: Sandbox[] = [];
+
+beforeAll(async () => {
+  db = await startTestDatabase();
+  await db.ledger.claimCampaign(claim(CAMPAIGN));
+  const child = spawn('true');
+  await once(child, 'exit');
+  dead = `${HOST}:${child.pid}`;
+});
+afterAll(() => db.stop());
+beforeEach(async () => {
+  await Promise.all(open.splice(0).map((sandbox) => sandbox.release()));
+  if (home) await rm(home, { recursive: true, force: true });
+  home = await mkdtemp(join(os.tmpdir(), 'sweep-'));
+  driver = createProcessDriver(home);
+  await db.pool.query("UPDATE sandboxes SET state = 'reaped', ended_at = now() WHERE ended_at IS NULL");
+});
+
+/** A sandbox as a worker makes it: written down, started, written down again. */
+async function made(worker: string, expiresInMs = 3_600_000): Promise<string> {
+  slot += 1;
+  const attempt = planned(CAMPAIGN, 'a:1', String(slot));
+  await db.ledger.planAttempts(CAMPAIGN, [attempt]);
+  const start = begin(attempt.key, 1, 1, worker);
+  const expiresAt = new Date(Date.now() + expiresInMs).toISOString();
+  const sandbox = { ...start.sandbox, isolation: 'process', host: HOST, expiresAt };
+  await db.ledger.beginTry({ ...start, sandbox });
+  open.push(await driver.create({ name: sandbox.name, servers: [await processShelf()], signal: never }));
+  await db.ledger.sandboxCreated(sandbox.name);
+  return sandbox.name;
+}
+
+const sweep = (starting: boolean) =>
+  sweepSandboxes(
+    { ledger: db.ledger, environment: { host: HOST, identity: SELF }, driver: () => driver },
+    { starting },
+  );
+const verify = () =>
+  verifySandboxes({ pool: db.pool, host: HOST, living: () => driver.living(), workerIsAlive });
+
+test('a sweep ends what dead workers and expiry left, and nothing of the living', async () => {
+  const [orphan, expired, alive] = [await made(dead), await made(SELF, -1), await made(SELF)];
+  expect(await driver.living()).toHaveLength(3);
+  const { reaped, problems } = await sweep(false);
+  expect([[...reaped].sort(), problems]).toEqual([[orphan, expired].sort(), []]);
+  expect(await driver.living()).toEqual([{ name: alive }]);
+  expect((await sweep(false)).reaped).toEqual([]);
+  // A process that has just started has made nothing: what carries its id is a predecessor's.
+  expect((await sweep(true)).reaped).toEqual([alive]);
+  expect(await driver.living()).toEqual([]);
+});
+
+test('one that cannot be ended is told, and the others are ended', async () => {
+  const [stuck, other] = [await made(dead), await made(dead)];
+  const whole = driver;
+  const reap = (name: string) =>
+    name === stuck ? Promise.reject(new Error('the engine hangs')) : whole.reap(name);
+  driver = { ...whole, reap };
+  expect(await sweep(false)).toEqual({ reaped: [other], problems: [`sandbox ${stuck}: the engine hangs`] });
+  driver = whole;
+  expect((await sweep(false)).reaped).toEqual([stuck]);
+});
+
+test('verify: what adds up, and each thing that is left behind', async () => {
+  const fine = await made(SELF);
+  const clean = await verify();
+  expect(clean.problems).toEqual([]);
+  expect(clean.known).toBe(clean.released + clean.reaped + clean.intended + clean.created);
+  expect([clean.created, clean.living]).toEqual([1, 1]);
+
+  const orphan = await made(dead);
+  const expired = await made(SELF, -1);
+  const forgotten = await made(SELF);
+  await db.ledger.sandboxEnded(forgotten, 'released');
+  open.push(await driver.create({ name: 'sf-unknown', servers: [await processShelf()], signal: never }));
+  const { problems } = await verify();
+  expect([...problems].sort()).toEqual(
+    [
+      `${orphan}: its worker ${dead} is gone`,
+      `${expired}: past its expiry and never ended (worker ${SELF})`,
+      `${forgotten}: there, and released in the ledger`,
+      'sf-unknown: there, and not in the ledger',
+    ].sort(),
+  );
+  expect(problems.join()).not.toContain(fine);
+});
