@@ -21,6 +21,12 @@ export function banners(data: ReportData): readonly Html[] {
       banner('info', `${who} ran elsewhere; ${whose} rows are imported.`, `From ${names.join(', ')}.`),
     );
   }
+  for (const { id, notComparable = [] } of sides) {
+    if (notComparable.length === 0) continue;
+    found.push(
+      banner('warn', `${id} is not comparable with published results.`, `${notComparable.join('; ')}.`),
+    );
+  }
   if (run.state === 'failed') {
     found.push(
       banner(
