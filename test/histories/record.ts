@@ -4,7 +4,7 @@
  *   STEADFAST_RECORD_HISTORIES=1 npx vitest run test/workflows/history.test.ts
  *
  * plays `scenario.ts` on a stack of its own (about a minute), checks the histories, and writes them here. When to do
- * so: docs/workflow-changes.md.
+ * so: docs/workflow-changes.md. `=nightly,shard` instead of 1 writes those alone.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,14 @@ import type { History } from './scenario.js';
 
 const FOLDER = import.meta.dirname;
 
-export const RECORDING = process.env.STEADFAST_RECORD_HISTORIES === '1';
+const ASKED = process.env.STEADFAST_RECORD_HISTORIES ?? '';
+
+export const RECORDING = ASKED !== '';
+
+/** All of them, or those that are named. */
+export function isRecorded(name: string): boolean {
+  return ASKED === '1' || ASKED.split(',').includes(name);
+}
 
 export interface RecordedHistory {
   readonly workflowId: string;

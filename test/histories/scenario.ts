@@ -1,17 +1,20 @@
 /**
- * What histories are recorded of, and measured on: a pipeline with held-out evaluations whose steps refill, and a
- * training step of which some tries meet a system error and are made again. Both are as small as they can be.
+ * What histories are recorded of, and measured on: a pipeline with held-out evaluations whose steps refill, a training
+ * step of which some tries meet a system error and are made again, nights of a schedule, and a probe with a reference
+ * screen. All are as small as they can be.
  */
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { openStack, type StackContext } from '../../cli/context.js';
 import { launch } from '../../cli/run/launch.js';
-import { pipelineConfig, trainConfig } from '../../cli/run/resolve.js';
+import { attemptsConfig, pipelineConfig, trainConfig } from '../../cli/run/resolve.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
+import type { Suite } from '../../core/suite.js';
 import type { StackInfo } from '../../infra/stack/info.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import type { People } from '../e2e/people.js';
 import { untilEnded } from '../e2e/small-run.js';
+import { playNights } from './nights.js';
 
 const FILE: RunFile = {
   seed: 7,
@@ -39,6 +42,9 @@ export const WORKFLOWS = {
   step: 'train/small/step-0001',
   'later-step': 'train/small/step-0002',
   'retried-step': 'train/retried/step-0001',
+  nightly: 'nightly/small-2026-11-28T01:00:00Z',
+  'fallen-nightly': 'nightly/small-2026-11-29T01:00:00Z',
+  screen: 'probe/screened-reference',
 } as const;
 
 const LIMIT_MS = 240_000;
@@ -58,9 +64,26 @@ export async function playScenario(info: StackInfo, people: People): Promise<voi
       pipeline.probe.tasks,
     );
     await finish(info, await start(context, 'retried', retried));
+    await playNights(context, suite, WORKFLOWS['training-run'], pipeline.benchmark.tasks);
+    await playScreen(info, context, suite, pipeline.probe.tasks.slice(0, 4));
   } finally {
     await context.close();
   }
+}
+
+/** A screen, and the probe that it begins. */
+async function playScreen(
+  info: StackInfo,
+  context: StackContext,
+  suite: Suite,
+  tasks: readonly string[],
+): Promise<void> {
+  const file: RunFile = { model: { kind: 'scripted', errorRate: 0, turnDelayMs: 0 }, probe: { repeat: 1 } };
+  const config = await attemptsConfig('probe', file, suite, tasks);
+  const rule = { minCleanRuns: 1, minSuccesses: 1, all: false };
+  const screens = { probe: 'probe/screened', model: config.model, repeat: 1, ...rule };
+  await finish(info, await start(context, 'screened-reference', { ...config, screens }));
+  await finish(info, 'probe/screened');
 }
 
 async function start(

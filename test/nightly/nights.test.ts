@@ -184,6 +184,9 @@ it('is paused, listed and shown; a night that never ran is a gap', async () => {
     note: 'a holiday',
     config: { timing: { timezone: 'Europe/Berlin' } },
   });
+  const { policies, spec } = await (await context.temporal()).schedule.getHandle(NAME).describe();
+  expect(policies).toMatchObject({ overlap: 'SKIP', catchupWindow: 3_600_000 });
+  expect(spec).toMatchObject({ timezone: 'Europe/Berlin', jitter: 0 });
   expect((await schedule('unpause', NAME)).code).toBe(0);
   const { out } = await schedule('report', NAME);
   const page = readFileSync(out.trim(), 'utf8');

@@ -86,20 +86,19 @@ function everyNight(entries: readonly Entry[], writing: Writing): Html {
   const rows = entries.toReversed().map((entry): readonly Part[] => {
     const { night } = entry;
     if (night === null) {
-      return [moment(entry.at), html`<span class="quiet">not run</span>`, '–', '–', '–', '–', '–', '–', ''];
+      return [moment(entry.at), html`<span class="quiet">not run</span>`, '–', '–', '–', '–', '–'];
     }
     const { score, previous, baseline, model } = night.record;
     const seconds = secondsBetween(night.startedAt, night.endedAt);
+    const word = night.record.regression ? html`<strong class="loss">regression</strong>` : nightWord(entry);
     return [
-      linked(night, writing),
-      night.record.regression ? html`<strong class="loss">regression</strong>` : nightWord(entry),
+      html`${linked(night, writing)}${seconds !== null && html`<small>took ${duration(seconds)}</small>`}`,
+      html`${word}${notes(night)}`,
       model ?? '–',
       score ? html`${percent(score.passAt1.value)}<small>${interval(score.passAt1)}</small>` : '–',
       score ? html`${percent(score.observedK.value)}<small>${kOfK(score.k)}</small>` : '–',
       against(previous),
       against(baseline),
-      seconds === null ? '–' : duration(seconds),
-      notes(night),
     ];
   });
   return section(
@@ -108,7 +107,7 @@ function everyNight(entries: readonly Entry[], writing: Writing): Html {
     'Differences are paired by task, tonight minus the other, with their 95 % interval.',
     html`<div class="nights-table">${plainTable(
       'Every night, the newest first',
-      ['Night', 'State', 'Model', 'pass@1', 'k/k', 'Night before', 'Baseline', 'Took', 'Notes'],
+      ['Night', 'State', 'Model', 'pass@1', 'k/k', 'Night before', 'Baseline'],
       rows,
     )}</div>`,
   );
