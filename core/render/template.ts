@@ -128,7 +128,9 @@ function parsed(source: string): PythonTemplate {
   try {
     return new PythonTemplate(source);
   } catch (error) {
-    throw new UsageError(PLACE, 'a Jinja template', messageOf(error));
+    // The parser reads past the end of its tokens.
+    const found = error instanceof TypeError ? 'a statement that is not ended' : messageOf(error);
+    throw new UsageError(PLACE, 'a Jinja template', found);
   }
 }
 

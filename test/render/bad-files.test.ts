@@ -30,6 +30,7 @@ describe('tokenizer_config.json', () => {
       /default, found rag/,
     ],
     ['a template that does not parse', { chat_template: '{% if %}' }, 'chat_template', /Jinja/],
+    ['a template that ends in a block', { chat_template: '{% if x %}' }, 'chat_template', /not ended/],
     ['an unknown filter', { chat_template: '{{ messages[0].content | shout }}' }, 'chat_template', /shout/],
     ['an unknown filter with arguments', { chat_template: '{{ "a" | shout(2) }}' }, 'chat_template', /shout/],
     ['an unknown test', { chat_template: '{% if messages is loud %}{% endif %}' }, 'chat_template', /loud/],
