@@ -19,11 +19,16 @@ const prompt = {
   messages: [{ role: 'user', content: 'please refund order r417 .' } as const],
 };
 const NO_THOUGHT = { enable_thinking: false };
-/** The template is Qwen 3.5's; its 150,000 words are not needed for it. */
-const small = (): { tokenizer: JsonObject; config: JsonObject } => {
-  const { tokenizer, config } = modelFiles('qwen3.5');
-  return { tokenizer: { ...tokenizer, model: { type: 'BPE', vocab: {}, merges: [] } }, config };
-};
+/** Files with a real template; its 150,000 words are not needed for it. Made once: they take a second to read. */
+const made = new Map<string, { readonly tokenizer: JsonObject; readonly config: JsonObject }>();
+function small(name: 'qwen3' | 'qwen3.5' = 'qwen3.5') {
+  const known = made.get(name);
+  if (known) return known;
+  const { tokenizer, config } = modelFiles(name);
+  const files = { tokenizer: { ...tokenizer, model: { type: 'BPE', vocab: {}, merges: [] } }, config };
+  made.set(name, files);
+  return files;
+}
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'template options '));
@@ -83,11 +88,8 @@ describe('in a run file', () => {
 });
 
 test('how a prompt leaves the reasoning', () => {
-  const left = (name: 'qwen3' | 'qwen3.5', templateOptions?: JsonObject) => {
-    const { tokenizer, config } = modelFiles(name);
-    const files = { tokenizer: { ...tokenizer, model: { type: 'BPE', vocab: {}, merges: [] } }, config };
-    return new Renderer({ ...files, ...(templateOptions ? { templateOptions } : {}) }).promptReasoning();
-  };
+  const left = (name: 'qwen3' | 'qwen3.5', templateOptions?: JsonObject) =>
+    new Renderer({ ...small(name), ...(templateOptions ? { templateOptions } : {}) }).promptReasoning();
   expect(left('qwen3.5')).toBe('open');
   expect(left('qwen3.5', NO_THOUGHT)).toBe('closed');
   // The model opens it by itself.
