@@ -4,7 +4,7 @@
  * much a process of its own: its group, limits, environment and folder.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -92,7 +92,11 @@ export class Nursery {
     child.stdin.on('error', () => undefined);
     createInterface({ input: child.stdout }).on('line', (line) => this.line(line));
     child.on('error', (error) => this.lost(child, error.message));
-    child.on('close', (code, signal) => this.lost(child, `it ended (${signal ?? `exit ${code}`})`));
+    child.on('close', (code, signal) => {
+      // One that ends with its host does this itself.
+      rmSync(sockets, { recursive: true, force: true });
+      this.lost(child, `it ended (${signal ?? `exit ${code}`})`);
+    });
     return child;
   }
 
