@@ -149,7 +149,8 @@ describe('forked sessions', () => {
     const sandbox = await create(spec('shelf_server', 'forked'));
     await ask(sandbox, 'misbehave', { how: 'fork' });
     // A program that is just being started shows no environment yet.
-    if (process.platform === 'linux') await expect.poll(() => markedProcesses(sandbox.name)).toHaveLength(4);
+    if (process.platform === 'linux')
+      await expect.poll(() => markedProcesses(sandbox.name), { timeout: 30_000 }).toHaveLength(4);
     await sandbox.release();
     expect(await markedProcesses(sandbox.name)).toEqual([]);
   });
