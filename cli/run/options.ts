@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from '../../core/faults.js';
 import { campaignId } from '../../core/keys.js';
 import type { ProviderTable } from '../../core/limits/rates.js';
-import type { RunFile } from '../../core/schemas/run-file.js';
+import { endpointUrl, type RunFile } from '../../core/schemas/run-file.js';
 import { LANES, MAX_LANES } from '../../temporal.config.js';
 
 export interface StageOptions {
@@ -60,7 +60,7 @@ export function modelOptions(command: Command): Command {
  */
 export function parseModel(text: string, tokenizer?: string): NonNullable<RunFile['model']> {
   const url = /^(https?:\/\/[^#]+)#(.+)$/.exec(text);
-  if (url) {
+  if (url && endpointUrl.safeParse(url[1]).success) {
     const endpoint = { baseUrl: url[1]!, model: url[2]!, apiKeyEnv: null };
     if (tokenizer === undefined) return { kind: 'chat', ...endpoint };
     return { kind: 'token', ...endpoint, format: 'qwen3_xml', tokenizer };
@@ -74,7 +74,11 @@ export function parseModel(text: string, tokenizer?: string): NonNullable<RunFil
     const step = checkpoint[2] === 'latest' ? 'latest' : Number(checkpoint[2]);
     return { kind: 'trainer', checkpoint: { run: campaignId('train', checkpoint[1]!), step } };
   }
-  throw new UsageError('--model', MODEL_FORMS, `"${text}"`);
+  // It may hold a password.
+  const found = url
+    ? 'an address that is no URL, or has a user in it (a run file names a variable: apiKeyEnv)'
+    : `"${text}"`;
+  throw new UsageError('--model', MODEL_FORMS, found);
 }
 
 /** The run file with the flags that win over it. */

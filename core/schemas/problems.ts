@@ -83,12 +83,14 @@ function alternatives(words: readonly string[]): string {
 const SECRET_KEY = /key|token$|secret|password/i;
 const LONGEST = 80;
 
+const USER_IN_URL = /\/\/[^/\s]*@/;
+
 /** The value as JSON; a secret by its length, a large value by its beginning. */
 function shown(value: unknown, path: readonly string[]): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'object' && value !== null)
     return Array.isArray(value) ? 'a list' : 'keys with values';
-  if (typeof value === 'string' && SECRET_KEY.test(path.at(-1) ?? '')) {
+  if (typeof value === 'string' && (SECRET_KEY.test(path.at(-1) ?? '') || USER_IN_URL.test(value))) {
     return `text of ${value.length} characters (not shown: it may be a secret)`;
   }
   const text = JSON.stringify(value) ?? String(value);

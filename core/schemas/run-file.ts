@@ -66,11 +66,22 @@ const environmentVariable = z
   .nullable()
   .default(null);
 
+/** Of an endpoint. It is written to the ledger and into messages, so a password has no place in it. */
+export const endpointUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((text) => !hasPassword(text), { error: 'no user or password in it (name a variable: apiKeyEnv)' });
+
+function hasPassword(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username + password !== '';
+}
+
 const provider = z.string().regex(/^[\w.:-]{1,100}$/, 'a name of letters, digits and any of . : _ -');
 
 const person = z
   .strictObject({
-    baseUrl: z.url().optional(),
+    baseUrl: endpointUrl.optional(),
     model: z.string().min(1).optional(),
     apiKeyEnv: environmentVariable,
     temperature: z.number().min(0).max(2).optional(),
@@ -112,7 +123,7 @@ const model = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('chat'),
-    baseUrl: z.url(),
+    baseUrl: endpointUrl,
     model: z.string().min(1),
     apiKeyEnv: environmentVariable,
     stream: z.union([z.boolean(), z.literal('auto')]).optional(),
@@ -121,7 +132,7 @@ const model = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('token'),
-    baseUrl: z.url(),
+    baseUrl: endpointUrl,
     model: z.string().min(1),
     apiKeyEnv: environmentVariable,
     format: z.string().min(1).default('qwen3_xml'),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readRunFile, readTaskList } from '../../cli/run/files.js';
+import { parseModel } from '../../cli/run/options.js';
 import { attemptsConfig, chooseTasks, pipelineConfig, trainConfig } from '../../cli/run/resolve.js';
 import { UsageError } from '../../core/faults.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
@@ -62,6 +63,7 @@ describe('a run file', () => {
     ['providers: {a b: {requestsPerMinute: 1}}', 'providers.a b: expected a name of letters, digits'],
     ['providers: {a: {requests: 1}}', 'unknown key providers.a.requests (did you mean requestsPerMinute?)'],
     ['model: {kind: chat, baseUrl: nowhere, model: m}', 'model.baseUrl: expected a URL, found "nowhere"'],
+    ['model: {kind: chat, baseUrl: "ftp://h/v1", model: m}', 'model.baseUrl: expected a URL'],
     ['[1, 2]', 'the file: expected keys with values, found a list'],
     ['just text', 'the file: expected keys with values, found "just text"'],
     ['seed: 1\nlanes: [', 'line 2, column 9: expected YAML or JSON'],
@@ -80,6 +82,12 @@ describe('a run file', () => {
   });
 
   it('with a secret in it: refused, and not repeated', async () => {
+    const url = 'model: {kind: chat, baseUrl: "https://me:sk-very-secret@h/v1", model: m}';
+    const refused = await refusal(() => readRunFile(file(url)));
+    expect(refused).toContain(
+      'model.baseUrl: expected no user or password in it (name a variable: apiKeyEnv)',
+    );
+    expect(refused).not.toContain('very-secret');
     for (const key of ['apiKeyEnv', 'apiKey']) {
       const text = `model: {kind: chat, baseUrl: "https://h/v1", model: m, ${key}: sk-very-secret}`;
       const message = await refusal(() => readRunFile(file(text)));
@@ -147,4 +155,15 @@ describe('a configuration that cannot work is refused before anything is started
     const run = { benchmark: { repeat: 10_000 } };
     expect(await refusal(() => attemptsConfig('eval', run, suite, tasks))).toContain('500 tasks × 10000');
   });
+});
+
+describe('--model', () => {
+  it.each(['http://a b/v1#m', 'http://[bad/v1#m', 'https://me:sk-very-secret@h/v1#m'])(
+    '%s is no address of an endpoint',
+    async (text) => {
+      const message = await refusal(() => parseModel(text));
+      expect(message).toMatch(/^--model: expected base, .*, found an address that is no URL, or has a user/);
+      expect(message).not.toContain('secret');
+    },
+  );
 });
