@@ -4,7 +4,6 @@ import type { Workflow } from '@temporalio/common';
 import type { Command } from 'commander';
 import { UsageError } from '../core/faults.js';
 import type { CampaignRow } from '../core/ledger.js';
-import { LANES } from '../temporal.config.js';
 import type { ControlState } from '../workflows/control.js';
 import type { StackContext } from './context.js';
 import { withStack } from './context.js';
@@ -12,7 +11,7 @@ import { printJson, say } from './output.js';
 import { extendRun } from './run/extend.js';
 import { resolveCampaign } from './run/find.js';
 import { goOnHint } from './run/go-on-text.js';
-import { hasEnded, startWorkflow } from './run/launch.js';
+import { hasEnded, notedLanes, startWorkflow } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
 import { withoutWorkflow } from './run/troubles.js';
 
@@ -106,6 +105,7 @@ async function send(
     const state =
       (update === 'unpause' ? await startedAgain(context, row) : undefined) ??
       (await sendUpdate(context, id, update, argument));
+    if (update === 'lanes') await (await context.ledger()).noteOnCampaign(id, { lanes: argument });
     if (options.json) printJson({ id, state });
     say(`${id} ${done}.`);
   });
@@ -115,15 +115,13 @@ async function send(
  * A campaign whose workflow Temporal has lost: what the ledger has of it is enough to go on. Undefined where one runs,
  * and for a stage of a pipeline, which the pipeline starts.
  */
-async function startedAgain(
-  context: StackContext,
-  { id, kind, parent }: CampaignRow,
-): Promise<ControlState | undefined> {
+async function startedAgain(context: StackContext, row: CampaignRow): Promise<ControlState | undefined> {
+  const { id, kind, parent } = row;
   if (parent !== null) return undefined;
   const gone = await withoutWorkflow(await context.temporal(), [id]);
   if (gone.length === 0) return undefined;
   await (await context.ledger()).noteOnCampaign(id, { cause: null }, 'running');
-  await startWorkflow(context, id, kind, LANES, { ended: false });
+  await startWorkflow(context, id, kind, notedLanes(row), { ended: false });
   return { paused: false, stop: 'no' };
 }
 

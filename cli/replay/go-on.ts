@@ -8,10 +8,9 @@ import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/cl
 import { UsageError } from '../../core/faults.js';
 import type { AttemptRow, CampaignRow, Ledger, StepRow } from '../../core/ledger.js';
 import type { LedgerReads } from '../../core/ledger-reads.js';
-import { LANES } from '../../temporal.config.js';
 import type { StackContext } from '../context.js';
 import { say } from '../output.js';
-import { hasEnded, startWorkflow } from '../run/launch.js';
+import { hasEnded, notedLanes, startWorkflow } from '../run/launch.js';
 import { patiently } from '../run/patiently.js';
 import { progressLine } from '../run/progress.js';
 import { snapshot } from '../run/snapshot.js';
@@ -67,7 +66,7 @@ async function wake(context: StackContext, row: CampaignRow): Promise<void> {
   }
   // Written down first, so that who watches does not take the old end for the new one.
   await (await context.ledger()).noteOnCampaign(row.id, { cause: null }, 'running');
-  await startWorkflow(context, row.id, 'train', LANES, { ended: hasEnded(row) });
+  await startWorkflow(context, row.id, 'train', notedLanes(row), { ended: hasEnded(row) });
 }
 
 async function stepEnds(ledger: Ledger & LedgerReads, run: string, step: number): Promise<StepRow> {

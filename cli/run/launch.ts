@@ -8,7 +8,7 @@ import { asBefore, campaignClaim } from '../../core/claim.js';
 import type { CampaignKind } from '../../core/keys.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { startableId } from '../../core/stage-configs.js';
-import { QUEUES } from '../../temporal.config.js';
+import { LANES, QUEUES } from '../../temporal.config.js';
 import type { ControlState } from '../../workflows/control.js';
 import type { StackContext } from '../context.js';
 import { requireTrainerSupport } from './trainer-support.js';
@@ -45,7 +45,14 @@ export async function launch(
   // Before it starts, so that nobody who watches takes the last end for this one's.
   if (ended) await ledger.noteOnCampaign(id, { cause: null }, 'running');
   const started = await startWorkflow(context, id, config.kind, lanes, { ended });
+  if (started) await ledger.noteOnCampaign(id, { lanes });
   return { id, how: started ? (status === 'created' ? 'started' : 'resumed') : 'attached', row };
+}
+
+/** Episodes in flight that a person last asked for: who starts a campaign again by another verb does not ask for more. */
+export function notedLanes({ result }: Pick<CampaignRow, 'result'>): number {
+  const { lanes } = (result ?? {}) as { readonly lanes?: number };
+  return lanes ?? LANES;
 }
 
 /**

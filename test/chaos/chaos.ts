@@ -23,7 +23,7 @@ import { discard, newHome } from './home.js';
 import { startLinks } from './links.js';
 import { type Planned, schedule } from './schedule.js';
 import { type Ending, keepGoing, RUN, start, untilDone } from './training.js';
-import { kill } from './victims.js';
+import { killAll } from './victims.js';
 import { leftovers, Watch } from './watch.js';
 
 // The database is one of the victims, so it is the stack's own.
@@ -283,12 +283,15 @@ async function updatesAppliedTwice(context: StackContext): Promise<readonly stri
   });
 }
 
-/** A note that a sandbox has ended may be lost with its database: a worker that starts ends what is open. */
+/**
+ * A note that a sandbox has ended may be lost with its database: a worker that starts ends what is open. Not what a
+ * worker that lives may still use, so all of them start again.
+ */
 async function reapWhatIsOpen(home: string, context: StackContext): Promise<number> {
   const open = async () => (await leftovers(context.info.databaseUrl)).openSandboxes.length;
   const before = await open();
   const deadline = Date.now() + REAP_MS;
-  if (before > 0) await kill(home, 'worker-sandbox');
+  if (before > 0) await killAll(home, 'worker-sandbox');
   while ((await open()) > 0 && Date.now() < deadline) await sleep(500);
   return before;
 }

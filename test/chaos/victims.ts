@@ -19,6 +19,13 @@ export async function kill(home: string, victim: Victim): Promise<boolean> {
   return found.length > 0;
 }
 
+/** SIGKILL to every process of that kind at once; the supervisor starts them again. */
+export async function killAll(home: string, kind: string): Promise<void> {
+  const processes = readState(home)?.processes ?? [];
+  const found = processes.filter(({ name, pid }) => name.startsWith(kind) && pid > 0);
+  await Promise.all(found.filter(isAlive).map(killHard));
+}
+
 export class Paused {
   private readonly stopped = new Set<ProcessId>();
 

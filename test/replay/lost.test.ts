@@ -162,6 +162,9 @@ it('a paused run whose workflow is gone: status says so, and unpause starts it a
   });
   expect(await steadfast(home, 'unpause', 'refused')).toMatchObject({ code: 0 });
   expect((await described()).runId).not.toBe(runId);
+  // With the lanes that it was given, not with as many as there may be.
+  const state = await client.workflow.getHandle('train/refused').query('control-state');
+  expect(state).toMatchObject({ lanes: 12 });
   await until('paused again', async () => (await ledger.campaign('train/refused'))?.state === 'paused');
   expect(await steadfast(home, 'stop', 'refused')).toMatchObject({ code: 0 });
   await until('stopped', async () => (await ledger.campaign('train/refused'))?.state === 'stopped');
