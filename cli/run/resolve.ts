@@ -159,6 +159,10 @@ function keepOf(train: RunFile['train']): Pick<TrainConfig, 'keep'> {
 /** What cannot work is refused here, before the first candidate is probed. Throws `UsageError`. */
 export async function pipelineConfig(file: RunFile, suite: Suite): Promise<PipelineConfig> {
   requireBase(file.model);
+  if (file.screen) {
+    const fix = 'Probe with it by itself: steadfast probe';
+    throw new UsageError('screen', 'none, since a pipeline probes every candidate', 'a model', fix);
+  }
   const candidates = await chooseTasks(suite, 'train');
   const {
     suite: name,

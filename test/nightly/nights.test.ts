@@ -5,7 +5,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { missedNights } from '../../activities/nightly/due.js';
 import { openStack, type StackContext } from '../../cli/context.js';
+import { type CreateOptions, createSchedule } from '../../cli/schedule-create.js';
+import { UsageError } from '../../core/faults.js';
 import type { NightRow } from '../../core/nightly/schedule.js';
 import { startStack } from '../../infra/stack/start.js';
 import { PAYLOAD_BUDGET } from '../../temporal.config.js';
@@ -184,7 +187,15 @@ it('is paused, listed and shown; a night that never ran is a gap', async () => {
     note: 'a holiday',
     config: { timing: { timezone: 'Europe/Berlin' } },
   });
-  const { policies, spec } = await (await context.temporal()).schedule.getHandle(NAME).describe();
+  const schedules = await context.schedules();
+  const row = { ...(await schedules.schedule(NAME))!, createdAt: '2026-11-18T12:00:00.000Z' };
+  const client = await context.temporal();
+  const now = new Date('2026-11-23T00:00:00Z');
+  expect(await missedNights(client, row, await schedules.nights(NAME, 100), now)).toEqual([
+    '2026-11-19T01:00:00.000Z',
+    '2026-11-22T01:00:00.000Z',
+  ]);
+  const { policies, spec } = await client.schedule.getHandle(NAME).describe();
   expect(policies).toMatchObject({ overlap: 'SKIP', catchupWindow: 3_600_000 });
   expect(spec).toMatchObject({ timezone: 'Europe/Berlin', jitter: 0 });
   expect((await schedule('unpause', NAME)).code).toBe(0);
@@ -194,51 +205,46 @@ it('is paused, listed and shown; a night that never ran is a gap', async () => {
   expect(page).toMatch(/regression/);
 }, 60_000);
 
-it.each([
-  ['a cron text', ['--cron', '0 25 * * *', '--model', 'base'], /--cron: expected 0-23 as the hour/],
-  ['a time zone', ['--cron', '@daily', '--timezone', 'Mars/Base', '--model', 'base'], /--timezone: expected/],
-  ['a run', ['--cron', '@daily', '--model', 'latest:nobody'], /campaign: expected a known campaign/],
-  [
-    'a variable',
-    ['--cron', '@daily', '--model', 'base', '--webhook-env', 'NOT_SET_ANYWHERE'],
-    /NOT_SET_ANYWHERE to be set/,
-  ],
+/** Without a process of its own, which would cost more than what it says. */
+const refused = (options: Partial<CreateOptions>): Promise<void> =>
+  withVariables({ STEADFAST_HOME: home, NIGHTLY_HOOK: hook.address }, () =>
+    createSchedule('refused', { cron: '@daily', model: 'base', ...options }),
+  );
+
+it.each<[string, Partial<CreateOptions>, RegExp]>([
+  ['a cron text', { cron: '0 25 * * *' }, /--cron: expected 0-23 as the hour/],
+  ['a time zone', { timezone: 'Mars/Base' }, /--timezone: expected/],
+  ['a run', { model: 'latest:nobody' }, /campaign: expected a known campaign/],
+  ['a model', { model: 'latest' }, /--model: expected base, RUN@STEP/],
+  ['a variable', { webhookEnv: 'NOT_SET_ANYWHERE' }, /NOT_SET_ANYWHERE to be set/],
   [
     'an address for a variable',
-    ['--cron', '@daily', '--model', 'base', '--webhook-env', 'https://x.example/s3cret'],
-    /name of an environment variable, found something else/,
+    { webhookEnv: 'https://x.example/s3cret' },
+    /environment variable, found something else/,
   ],
-  [
-    'a baseline',
-    ['--cron', '@daily', '--model', 'base', '--baseline', 'eval/none'],
-    /expected a known evaluation/,
-  ],
-  ['a catch-up', ['--cron', '@daily', '--model', 'base', '--catch-up', '1s'], /from 10s to 365d/],
+  ['a baseline', { baseline: 'eval/none' }, /expected a known evaluation/],
+  ['a file', { file: '/no/such/file.yaml' }, /run file .*no such file/],
 ])(
   '%s that is wrong is one error',
-  async (_what, args, why) => {
-    const { code, err } = await schedule('create', 'refused', ...args);
-    expect([code, err]).toEqual([2, expect.stringMatching(why)]);
-    expect(err).not.toContain('s3cret');
+  async (_what, options, why) => {
+    const error: unknown = await refused(options).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UsageError);
+    expect((error as UsageError).message).toMatch(why);
+    expect((error as UsageError).message).not.toContain('s3cret');
     expect(await (await context.schedules()).schedule('refused')).toBeUndefined();
   },
   30_000,
 );
 
 it('--dry-run makes nothing, and lists what is wrong', async () => {
-  const good = await schedule('create', 'dry', '--cron', '@daily', '--model', 'base', '--dry-run');
-  expect([good.code, good.err]).toEqual([0, expect.stringMatching(/would be made. Nothing was/)]);
-  const bad = await schedule(
-    'create',
-    'dry',
-    '--cron',
-    '@daily',
-    '--model',
-    'latest:x',
-    '--dry-run',
-    '--json',
-  );
-  expect([bad.code, JSON.parse(bad.out).problems]).toEqual([2, [expect.stringMatching(/known campaign/)]]);
+  const args = ['create', 'dry', '--cron', '@daily', '--dry-run', '--model'];
+  const fine = await schedule(...args, 'base');
+  expect([fine.code, fine.err]).toEqual([0, expect.stringMatching(/would be made. Nothing was/)]);
+  const wrong = await schedule(...args, 'latest:x', '--json');
+  expect([wrong.code, JSON.parse(wrong.out).problems]).toEqual([
+    2,
+    [expect.stringMatching(/known campaign/)],
+  ]);
   expect(await (await context.schedules()).schedule('dry')).toBeUndefined();
 }, 30_000);
 
