@@ -64,6 +64,17 @@ export interface BeginTry {
   };
 }
 
+/** A sandbox that was intended or created and never ended. */
+export interface OpenSandbox {
+  readonly name: string;
+  readonly isolation: string;
+  readonly worker: string;
+  /** ISO time. */
+  readonly expiresAt: string;
+  /** Its try has been over for longer than a release takes: the release did not get through. */
+  readonly abandoned: boolean;
+}
+
 export interface FinishTry {
   readonly key: string;
   readonly tryNumber: number;
@@ -228,10 +239,9 @@ export interface Ledger {
   sandboxCreated(name: string): Promise<void>;
   sandboxEnded(name: string, how: 'released' | 'reaped'): Promise<void>;
   /** Names of this host's sandboxes that were intended or created and never ended, by workers other than `alive`. */
-  openSandboxes(
-    host: string,
-    aliveWorkers: readonly string[],
-  ): Promise<readonly { name: string; isolation: string; worker: string; expiresAt: string }[]>;
+  openSandboxes(host: string, aliveWorkers: readonly string[]): Promise<readonly OpenSandbox[]>;
+  /** Which of these names are of sandboxes that were released or reaped. */
+  endedSandboxes(names: readonly string[]): Promise<readonly string[]>;
   /** One transaction. `superseded` when the attempt was clean already: the try is kept, the outcome ignored. */
   finishTry(finish: FinishTry): Promise<'recorded' | 'superseded'>;
 

@@ -1,6 +1,7 @@
 /**
- * Ends what was left behind: by workers of this host that were killed, by releases that did not get through, and what
- * carries an expiry that has passed, whichever ledger knew it. Runs when a worker starts and every few minutes after.
+ * Ends what was left behind: by workers of this host that were killed, by releases that did not get through (an engine
+ * that was away), and what carries an expiry that has passed, whichever ledger knew it. Runs when a worker starts and
+ * every few minutes after.
  */
 import type { Ledger } from '../core/ledger.js';
 import { ISOLATIONS, type Isolation, type SandboxDriver } from '../core/sandbox.js';
@@ -10,7 +11,7 @@ import type { WorkerEnvironment } from './environment.js';
 const EVERY_MS = 5 * 60_000;
 
 export interface SweepParts {
-  readonly ledger: Pick<Ledger, 'openSandboxes' | 'sandboxEnded'>;
+  readonly ledger: Pick<Ledger, 'openSandboxes' | 'endedSandboxes' | 'sandboxEnded'>;
   readonly environment: Pick<WorkerEnvironment, 'host' | 'identity'>;
   /** What is to be ended is ended by the driver that made it, not by the one that the operator demands now. */
   readonly driver: (isolation: Isolation) => SandboxDriver;
@@ -38,7 +39,7 @@ export async function sweepSandboxes(parts: SweepParts, { starting }: { starting
   for (const row of await ledger.openSandboxes(environment.host, [])) {
     const own = row.worker === environment.identity;
     const orphaned = own ? starting : !workerIsAlive(row.worker);
-    if (!orphaned && new Date(row.expiresAt) > now) continue;
+    if (!orphaned && !row.abandoned && new Date(row.expiresAt) > now) continue;
     await noted(`sandbox ${row.name}`, async () => {
       await driver(row.isolation as Isolation).reap(row.name);
       await ledger.sandboxEnded(row.name, 'reaped');
@@ -47,8 +48,13 @@ export async function sweepSandboxes(parts: SweepParts, { starting }: { starting
   }
   for (const isolation of ISOLATIONS) {
     await noted(`sandboxes of driver ${isolation}`, async () => {
-      for (const { name, expiresAt } of await driver(isolation).living()) {
-        if (expiresAt === undefined || new Date(expiresAt) > now) continue;
+      const living = await driver(isolation).living();
+      const ours = living.filter(({ foreign }) => foreign !== true).map(({ name }) => name);
+      // Taken away by its worker a moment ago, or made by a start that was given up before it came true.
+      const ended = new Set(ours.length === 0 ? [] : await ledger.endedSandboxes(ours));
+      for (const { name, expiresAt } of living) {
+        const expired = expiresAt !== undefined && new Date(expiresAt) <= now;
+        if (!expired && !ended.has(name)) continue;
         await noted(`sandbox ${name}`, async () => {
           if (await driver(isolation).reap(name)) reaped.push(name);
         });

@@ -4,7 +4,7 @@
  * nobody waits for them but an episode's end, what comes within a moment is one statement for all episodes of the
  * process (docs/benchmarks.md has what that saves).
  */
-import type { Ledger } from '../../core/ledger.js';
+import type { Ledger, OpenSandbox } from '../../core/ledger.js';
 import type { Database } from './database.js';
 
 /** Longer: larger statements, and episodes that end later by as much. */
@@ -30,13 +30,20 @@ const REAPED = {
 };
 const OPEN = {
   name: 'open sandboxes',
-  text: `SELECT name, isolation, worker, expires_at AS "expiresAt" FROM sandboxes
-    WHERE host = $1 AND state IN ('intended', 'created') AND worker <> ALL ($2::text[]) ORDER BY intended_at, name`,
+  text: `SELECT s.name, s.isolation, s.worker, s.expires_at AS "expiresAt",
+      t.state <> 'running' AND t.ended_at < now() - interval '1 minute' AS abandoned
+    FROM sandboxes s JOIN tries t ON t.id = s.try_id
+    WHERE s.host = $1 AND s.state IN ('intended', 'created') AND s.worker <> ALL ($2::text[])
+    ORDER BY s.intended_at, s.name`,
+};
+const ENDED = {
+  name: 'ended sandboxes',
+  text: "SELECT name FROM sandboxes WHERE name = ANY ($1::text[]) AND state IN ('released', 'reaped') ORDER BY name",
 };
 
 export function sandboxWrites(
   database: Database,
-): Pick<Ledger, 'sandboxCreated' | 'sandboxEnded' | 'openSandboxes'> {
+): Pick<Ledger, 'sandboxCreated' | 'sandboxEnded' | 'openSandboxes' | 'endedSandboxes'> {
   const notes = new Notes(database);
   return {
     sandboxCreated: (name) => notes.add(name, 'created'),
@@ -45,9 +52,12 @@ export function sandboxWrites(
       else await database.run(REAPED, [name]);
     },
     async openSandboxes(host, aliveWorkers) {
-      type Row = { name: string; isolation: string; worker: string; expiresAt: Date };
+      type Row = Omit<OpenSandbox, 'expiresAt'> & { expiresAt: Date };
       const rows = await database.run<Row>(OPEN, [host, [...aliveWorkers]]);
       return rows.map(({ expiresAt, ...row }) => ({ ...row, expiresAt: expiresAt.toISOString() }));
+    },
+    async endedSandboxes(names) {
+      return (await database.run<{ name: string }>(ENDED, [[...names]])).map(({ name }) => name);
     },
   };
 }

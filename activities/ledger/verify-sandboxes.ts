@@ -8,9 +8,19 @@ import type { LivingSandbox } from '../../core/sandbox.js';
 const COUNTS = `SELECT count(*) AS known, count(*) FILTER (WHERE state = 'intended') AS intended,
     count(*) FILTER (WHERE state = 'created') AS created, count(*) FILTER (WHERE state = 'released') AS released,
     count(*) FILTER (WHERE state = 'reaped') AS reaped FROM sandboxes`;
-const OPEN = `SELECT name, host, worker, expires_at < now() AS expired FROM sandboxes
-  WHERE state IN ('intended', 'created') ORDER BY intended_at, name`;
+const OPEN = `SELECT s.name, s.host, s.worker, s.expires_at < now() AS expired,
+    t.state <> 'running' AND t.ended_at < now() - interval '1 minute' AS abandoned
+  FROM sandboxes s JOIN tries t ON t.id = s.try_id
+  WHERE s.state IN ('intended', 'created') ORDER BY s.intended_at, s.name`;
 const STATES = 'SELECT name, state FROM sandboxes WHERE name = ANY ($1::text[])';
+
+interface OpenRow {
+  readonly name: string;
+  readonly host: string;
+  readonly worker: string;
+  readonly expired: boolean;
+  readonly abandoned: boolean;
+}
 
 export interface SandboxVerification {
   /** All that were ever intended; the other four add up to it. */
@@ -38,11 +48,11 @@ export async function verifySandboxes(parts: VerifySandboxesParts): Promise<Sand
   const { pool, host, workerIsAlive } = parts;
   const before = namesOf(await parts.living());
   const [counted] = (await pool.query<Record<string, string>>(COUNTS)).rows;
-  const open = (await pool.query<{ name: string; host: string; worker: string; expired: boolean }>(OPEN))
-    .rows;
-  const problems = open.flatMap(({ name, host: where, worker, expired }) => {
+  const open = (await pool.query<OpenRow>(OPEN)).rows;
+  const problems = open.flatMap(({ name, host: where, worker, expired, abandoned }) => {
     if (expired) return [`${name}: past its expiry and never ended (worker ${worker})`];
     if (where === host && !workerIsAlive(worker)) return [`${name}: its worker ${worker} is gone`];
+    if (abandoned) return [`${name}: its try is over and it was not released (worker ${worker})`];
     return [];
   });
   const states = await pool.query<{ name: string; state: string }>(STATES, [before]);

@@ -192,14 +192,16 @@ test('of many workers on one key, at once and with lost tries, exactly one resul
 test('sandboxes go from intended to ended, whoever says it how often', async () => {
   const start = begin(key);
   const { name, host, expiresAt } = start.sandbox;
-  const row = { name, isolation: 'inline', worker: 'w1', expiresAt };
+  const row = { name, isolation: 'inline', worker: 'w1', expiresAt, abandoned: false };
   await db.ledger.beginTry(start);
   await db.ledger.sandboxCreated(name);
   await db.ledger.sandboxCreated(name);
   expect(await db.ledger.openSandboxes(host, ['w1'])).not.toContainEqual(row);
   expect(await db.ledger.openSandboxes(host, [])).toContainEqual(row);
   expect(await db.ledger.openSandboxes('another', [])).toEqual([]);
+  expect(await db.ledger.endedSandboxes([name, 'another'])).toEqual([]);
   await db.ledger.sandboxEnded(name, 'reaped');
+  expect(await db.ledger.endedSandboxes([name, 'another'])).toEqual([name]);
   await db.ledger.sandboxEnded(name, 'released');
   await db.ledger.sandboxCreated(name);
   expect(await db.ledger.sandboxCounts(campaign)).toEqual({

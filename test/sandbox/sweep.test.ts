@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { verifySandboxes } from '../../activities/ledger/verify-sandboxes.js';
 import { createProcessDriver } from '../../activities/sandbox/process.js';
+import type { BeginTry } from '../../core/ledger.js';
 import type { Sandbox, SandboxDriver } from '../../core/sandbox.js';
 import { sweepSandboxes, workerIsAlive } from '../../workers/sweep.js';
 import { processShelf } from '../episode/fixtures/shelf-program.js';
-import { begin, claim, planned } from '../ledger/fixtures.js';
+import { begin, claim, faulted, planned } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 
 const CAMPAIGN = 'eval/sweep';
@@ -23,6 +24,7 @@ let home = '';
 let driver: SandboxDriver;
 let slot = 0;
 const open: Sandbox[] = [];
+const tries = new Map<string, BeginTry>();
 
 beforeAll(async () => {
   db = await startTestDatabase();
@@ -49,6 +51,7 @@ async function made(worker: string, expiresInMs = 3_600_000): Promise<string> {
   const expiresAt = new Date(Date.now() + expiresInMs).toISOString();
   const sandbox = { ...start.sandbox, isolation: 'process', host: HOST, expiresAt };
   await db.ledger.beginTry({ ...start, sandbox });
+  tries.set(sandbox.name, start);
   open.push(await driver.create({ name: sandbox.name, servers: [await processShelf()], signal: never }));
   await db.ledger.sandboxCreated(sandbox.name);
   return sandbox.name;
@@ -71,6 +74,24 @@ test('a sweep ends what dead workers and expiry left, and nothing of the living'
   expect((await sweep(false)).reaped).toEqual([]);
   // A process that has just started has made nothing: what carries its id is a predecessor's.
   expect((await sweep(true)).reaped).toEqual([alive]);
+  expect(await driver.living()).toEqual([]);
+});
+
+test('a release that did not get through is made up for', async () => {
+  const over = await made(SELF);
+  const { key } = tries.get(over)!;
+  await db.ledger.finishTry(faulted(key, 1, 1, { kind: 'sandbox' }));
+  // Its worker may be about to release it.
+  expect((await sweep(false)).reaped).toEqual([]);
+  await db.pool.query("UPDATE tries SET ended_at = now() - interval '2 minutes' WHERE ended_at IS NOT NULL");
+  expect((await verify()).problems).toEqual([
+    `${over}: its try is over and it was not released (worker ${SELF})`,
+  ]);
+  expect((await sweep(false)).reaped).toEqual([over]);
+
+  const late = await made(SELF);
+  await db.ledger.sandboxEnded(late, 'released');
+  expect((await sweep(false)).reaped).toEqual([late]);
   expect(await driver.living()).toEqual([]);
 });
 

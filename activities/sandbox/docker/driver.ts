@@ -20,8 +20,14 @@ import { builtImages, imageByDigest } from './images.js';
 import { CONTAINER_LIMITS, type ContainerLimits } from './limits.js';
 import { ContainerTransport } from './transport.js';
 
-/** One call of the engine. Too low: a busy engine fails episodes; too high: one that hangs holds their slots. */
-const ENGINE_MS = 30_000;
+/**
+ * How long an episode waits for its container: for an engine that is being started again, hangs, or is very busy. Too
+ * low: an outage of minutes uses up the tries of attempts; too high: episodes hold their slots for nothing.
+ */
+const ENGINE_WAIT_MS = 5 * 60_000;
+const ENGINE_AGAIN_MS = 500;
+/** Sweeps and `verify` ask for what is there; they come back. */
+const LOOK_MS = 30_000;
 const REMOVE_MS = 12_000;
 
 export interface DockerDriverOptions {
@@ -30,6 +36,8 @@ export interface DockerDriverOptions {
   readonly host: string;
   readonly engine: EngineSettings;
   readonly limits?: ContainerLimits;
+  /** How long an episode waits for an engine that is not there, ms. */
+  readonly waitMs?: number;
 }
 
 export function createDockerDriver(options: DockerDriverOptions): SandboxDriver {
@@ -42,15 +50,15 @@ export function createDockerDriver(options: DockerDriverOptions): SandboxDriver 
     isolation: 'docker',
     create: async (request) => create(await engine(), request, options),
     reap: (name) =>
-      inTime(`end of sandbox ${name}`, async () => {
-        const found = await labelled(await engine(), `${LABELS.sandbox}=${name}`, options.home);
+      inTime(`end of sandbox ${name}`, async (signal) => {
+        const found = await labelled(await engine(), `${LABELS.sandbox}=${name}`, options.home, signal);
         await Promise.all(found.map(({ container }) => remove(container)));
         return found.length > 0;
       }),
     living: () =>
-      inTime('list of containers', async () => {
+      inTime('list of containers', async (signal) => {
         if (noEngine(options.engine)) return [];
-        const found = await labelled(await engine(), `${LABELS.host}=${options.host}`, options.home);
+        const found = await labelled(await engine(), `${LABELS.host}=${options.host}`, options.home, signal);
         const byName = new Map(found.map(({ sandbox }) => [sandbox.name, sandbox]));
         return [...byName.values()];
       }),
@@ -77,19 +85,12 @@ async function create(
         const container = containerOf(spec);
         const image = imageOf(container.image, built);
         const guest = { request, container, image, name: nameOf(request, spec) };
-        const { limits = CONTAINER_LIMITS, engine } = options;
-        const making = docker.createContainer(
-          containerOptions({
-            ...guest,
-            host: options.host,
-            home: options.home,
-            limits,
-            runtime: engine.runtime,
-          }),
-        );
+        const { limits = CONTAINER_LIMITS, engine, host, home, waitMs = ENGINE_WAIT_MS } = options;
+        const locked = containerOptions({ ...guest, host, home, limits, runtime: engine.runtime });
+        const making = createWhenReached(docker, locked, request.signal, waitMs);
         creating.push(making);
         const clock = {
-          ms: ENGINE_MS,
+          ms: waitMs,
           what: `container of server "${spec.name}"`,
           kind: 'sandbox',
           code: 'engine_timeout',
@@ -119,6 +120,26 @@ async function create(
     throw error;
   }
   return { name: request.name, tools: session, release };
+}
+
+/** Again while nothing listens there, for `waitMs`: what has not reached the engine has made nothing. */
+async function createWhenReached(
+  docker: Docker,
+  options: Docker.ContainerCreateOptions,
+  signal: AbortSignal,
+  waitMs: number,
+): Promise<Container> {
+  for (const since = performance.now(); ; ) {
+    try {
+      return await docker.createContainer(options);
+    } catch (error) {
+      const { code = '' } = error as { code?: string };
+      const waited = performance.now() - since;
+      if (!['ECONNREFUSED', 'ENOENT'].includes(code) || signal.aborted || waited + ENGINE_AGAIN_MS > waitMs)
+        throw error;
+      await new Promise((resolve) => setTimeout(resolve, ENGINE_AGAIN_MS));
+    }
+  }
 }
 
 /** After a failed start. What is left when the engine does not answer is ended by label and expiry. */
@@ -173,8 +194,8 @@ function engineFault(error: unknown, server: string): Fault {
   });
 }
 
-async function labelled(docker: Docker, label: string, home: string) {
-  const found = await docker.listContainers({ all: true, filters: { label: [label] } });
+async function labelled(docker: Docker, label: string, home: string, abortSignal: AbortSignal) {
+  const found = await docker.listContainers({ all: true, filters: { label: [label] }, abortSignal });
   return found.map(({ Id, Labels }) => {
     const expiresAt = Labels[LABELS.expires];
     const sandbox: LivingSandbox = {
@@ -187,8 +208,8 @@ async function labelled(docker: Docker, label: string, home: string) {
 }
 
 /** The client's calls have no clock of their own. */
-function inTime<T>(what: string, work: () => Promise<T>): Promise<T> {
-  const clock = { ms: ENGINE_MS, what, kind: 'sandbox', code: 'engine_timeout' } as const;
+function inTime<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const clock = { ms: LOOK_MS, what, kind: 'sandbox', code: 'engine_timeout' } as const;
   return withDeadline(new AbortController().signal, clock, work);
 }
 

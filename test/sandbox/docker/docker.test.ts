@@ -1,7 +1,9 @@
 /** The docker driver against a real engine: what works, what is told apart, and guests that mean harm. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EngineSettings } from '../../../activities/sandbox/docker/engine.js';
 import { rememberImage } from '../../../activities/sandbox/docker/images.js';
 import { requireContainers } from '../../../activities/sandbox/docker/preflight.js';
 import { createInlineDriver } from '../../../activities/sandbox/inline.js';
@@ -86,13 +88,38 @@ describe.skipIf(!engine)('docker', () => {
     const before = await given.driver.living();
     expect(before.find(({ name }) => name === foreign)?.foreign).toBe(true);
     expect(before.find(({ name }) => name === old)?.foreign).toBeUndefined();
-    const ledger = { openSandboxes: async () => [], sandboxEnded: async () => {} };
+    const ledger = {
+      openSandboxes: async () => [],
+      endedSandboxes: async () => [],
+      sandboxEnded: async () => {},
+    };
     const parts = { ledger, environment: { host: TEST_HOST, identity: 'w' }, driver: () => given.driver };
     const { reaped, problems } = await sweepSandboxes(parts, { starting: false });
     expect([[...reaped].sort(), problems]).toEqual([[old, foreign].sort(), []]);
     const left = (await given.driver.living()).map(({ name }) => name);
     expect(left).toContain(fresh);
     expect(left).not.toContain(old);
+  });
+
+  test.skipIf(!local)('an engine that is away is waited for, not for ever', async () => {
+    const path = join(given.home, 'later.sock');
+    const request = () => ({ name: given.name(), servers: [given.spec()], signal: never });
+    const gone = given.at({ host: `unix://${path}` }, 200);
+    await expect(gone.create(request())).rejects.toMatchObject({ code: 'engine_unreachable', retry: true });
+    const patient = given.at({ host: `unix://${path}` }, 30_000);
+    const creating = patient.create(request());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const back = createServer((client) => {
+      const engineSide = connect(socketOf(engine!.settings));
+      client.pipe(engineSide).pipe(client);
+      for (const side of [client, engineSide]) side.on('error', () => engineSide.destroy());
+    });
+    await new Promise<void>((resolve) => back.listen(path, resolve));
+    const sandbox = await creating;
+    open.push(sandbox);
+    expect(await given.call(sandbox, 'hello')).toMatchObject({ text: 'hello' });
+    await sandbox.release();
+    back.close();
   });
 
   test('what cannot start says why, and leaves nothing', async () => {
@@ -195,7 +222,7 @@ describe.skipIf(!engine)('docker', () => {
     });
 
     test('the network, the metadata address, the engine', async () => {
-      const socket = engine!.settings.host?.replace('unix://', '') ?? '/var/run/docker.sock';
+      const socket = socketOf(engine!.settings);
       const network = await read(await guest(), 'network', { socket });
       const { interfaces, outside, metadata, engine: usual, itsEngine } = network;
       expect(interfaces).toEqual(['lo']);
@@ -214,6 +241,10 @@ describe.skipIf(!engine)('docker', () => {
     });
   });
 });
+
+function socketOf({ host }: EngineSettings): string {
+  return host?.replace('unix://', '') ?? '/var/run/docker.sock';
+}
 
 /** Processes of this machine with that word on their command line. */
 async function marked(mark: string): Promise<number> {

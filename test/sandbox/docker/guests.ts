@@ -54,6 +54,8 @@ async function hostileGuests(settings: EngineSettings) {
     await cp(join(home, 'images.json'), join(other, 'images.json'));
     return createDockerDriver({ home: other, host: TEST_HOST, engine: settings });
   };
+  const at = (engineSettings: EngineSettings, waitMs: number) =>
+    createDockerDriver({ home, host: TEST_HOST, engine: engineSettings, waitMs });
   let count = 0;
   const spec = (args: readonly string[] = [], env = {}): ServerSpec => ({
     name: 'guest',
@@ -65,6 +67,7 @@ async function hostileGuests(settings: EngineSettings) {
     engine,
     driver,
     another,
+    at,
     spec,
     name: () => {
       count += 1;
