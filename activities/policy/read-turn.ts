@@ -2,6 +2,7 @@
 import type OpenAI from 'openai';
 import { losesForm } from '../../core/exact-json.js';
 import { type OutputFormat, type Problem, problemText, spoiltCall } from '../../core/interpret/format.js';
+import { readJson } from '../../core/interpret/json-text.js';
 import type { AssistantMessage, JsonObject, ToolCall, ToolSpec } from '../../core/message.js';
 import { excerpt } from './unreadable.js';
 
@@ -34,6 +35,9 @@ export function readText(
   };
 }
 
+/** As the token policy refuses it: not every tool server can be handed the text itself, and rounded it is another number. */
+const TOO_LARGE = 'the arguments hold an integer that cannot be passed exactly (beyond 9007199254740991)';
+
 /** Calls of a chat completion, named as in `readText`. */
 export function readWireCalls(
   wireCalls: readonly OpenAI.ChatCompletionMessageToolCall[],
@@ -49,6 +53,7 @@ export function readWireCalls(
     const { name, arguments: text } = call.function;
     const args = parseArguments(text);
     if (!args) refused.set(id, `the arguments are no JSON object: ${excerpt(text)}`);
+    else if (readJson(text)?.unsafe) refused.set(id, `${TOO_LARGE}: ${excerpt(text)}`);
     const exact = args && losesForm(text) ? { argumentsText: text } : {};
     return { id, name, arguments: args ?? {}, ...exact };
   });

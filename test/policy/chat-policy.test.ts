@@ -113,6 +113,17 @@ test.each(['{"n": ', '[1]', '"x"'])('arguments that are no object refuse the cal
   expect(refused?.get('c0')).toContain('no JSON object');
 });
 
+test.each([
+  ['{"n": 9007199254740993}', true],
+  ['{"n": [{"m": -12345678901234567890}]}', true],
+  ['{"n": 9007199254740991, "text": "9007199254740993"}', false],
+  ['{"n": 300.0}', false],
+])('an integer beyond 2^53 refuses the call: %s', async (args, refusedCall) => {
+  const { turn } = await begin([reply({ tool_calls: [wireCall(args)] }, 'tool_calls')]);
+  const { refused } = await turn(user('u'));
+  expect(refused?.get('c0')?.startsWith('the arguments hold an integer') ?? false).toBe(refusedCall);
+});
+
 describe('faults', () => {
   test.each([
     ['an HTML page', { body: '<html>' }, 'unreadable', true],
