@@ -22,13 +22,19 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 incomplete coverage, 4 r
 /** Runs the command; returns its exit code. Never throws. */
 export async function main(args: readonly string[]): Promise<number> {
   endQuietlyOnClosedPipe();
+  let program: Command | undefined;
   try {
-    const program = await createProgram(args);
-    await program.parseAsync([...args], { from: 'user' });
+    program = await createProgram(args);
+    await program.parseAsync(asTyped(args), { from: 'user' });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    return report(error, args);
+    return report(error, args, program);
   }
+}
+
+/** `help replay step` is the help of `replay step`; commander would show that of `replay`. */
+function asTyped(args: readonly string[]): string[] {
+  return args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : [...args];
 }
 
 async function createProgram(args: readonly string[]): Promise<Command> {
@@ -78,10 +84,10 @@ function requireVerb(name: string | undefined): void {
   );
 }
 
-function report(thrown: unknown, args: readonly string[]): number {
+function report(thrown: unknown, args: readonly string[], program: Command | undefined): number {
   const json = args.includes('--json');
   const error = asUsage(thrown);
-  if (error instanceof CommanderError) return reportUsage(error, args, json);
+  if (error instanceof CommanderError) return reportUsage(error, args, json, program);
   const code = error instanceof UsageError ? EXIT.usage : EXIT.failed;
   if (json) printJson({ error: describe(error), exitCode: code });
   say(`steadfast: ${error instanceof Error ? error.message : String(error)}`);
@@ -98,10 +104,19 @@ function asUsage(thrown: unknown): unknown {
 }
 
 /** A command line that cannot be read. Help and version also arrive here, with code 0. */
-function reportUsage(error: CommanderError, args: readonly string[], json: boolean): number {
+function reportUsage(
+  error: CommanderError,
+  args: readonly string[],
+  json: boolean,
+  program: Command | undefined,
+): number {
   if (error.exitCode === 0) return EXIT.ok;
   const verb = VERBS.find(({ name }) => args.includes(name))?.name;
-  const fix = `See: steadfast ${verb === undefined ? '--help' : `help ${verb}`}`;
+  const inner = program?.commands
+    .find((command) => command.name() === verb)
+    ?.commands.find((command) => args.includes(command.name()));
+  const asked = inner ? `help ${verb} ${inner.name()}` : `help ${verb}`;
+  const fix = `See: steadfast ${verb === undefined ? '--help' : asked}`;
   // Without a verb, or without its subcommand, commander has shown the help and has no message.
   const helped = error.code === 'commander.help';
   const message = helped ? 'expected a command, found none' : error.message.replace(/^error: /, '');

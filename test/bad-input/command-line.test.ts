@@ -44,6 +44,8 @@ async function steadfast(...args: string[]) {
 const CASES: readonly (readonly [line: string, words: string])[] = [
   ['bogus', "unknown command 'bogus'"],
   ['donw', 'Did you mean down?'],
+  ['replay step --run a --step 0', 'See: steadfast help replay step'],
+  ['verify ledger --run a', 'See: steadfast help verify ledger'],
   ['help nope', 'help: expected a verb of steadfast, found "nope"'],
   ['demo --stepz 3', 'Did you mean --steps?'],
   ['demo extra', 'too many arguments'],
@@ -106,4 +108,11 @@ it('flags win over the run file', async () => {
 
 it('nothing that was refused has started a stack', () => {
   expect(readState(home)).toBeUndefined();
+});
+
+it('help of a subcommand has its options', async () => {
+  const { code, out } = await steadfast('help', 'replay', 'step');
+  expect(code).toBe(0);
+  expect(out).toContain('Usage: steadfast replay step');
+  expect(out).toContain('--fork <name>');
 });
