@@ -159,7 +159,8 @@ describe('forked sessions', () => {
     const sandbox = await create(spec('shelf_server', 'forked'));
     const { pid } = await where(sandbox);
     expect(await createProcessDriver(home).reap(sandbox.name)).toBe(true);
-    expect(await alive(pid)).toBe(false);
+    // Killed, it is there until its parent, the warm server, has noticed.
+    await expect.poll(() => alive(pid), { timeout: 10_000 }).toBe(false);
     expect(await createProcessDriver(home).reap(sandbox.name)).toBe(false);
     await expect(ask(sandbox, 'where')).rejects.toMatchObject({ kind: 'sandbox', code: 'session_lost' });
   });
