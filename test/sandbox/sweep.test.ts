@@ -33,7 +33,11 @@ beforeAll(async () => {
   await once(child, 'exit');
   dead = `${HOST}:${child.pid}`;
 });
-afterAll(() => db.stop());
+afterAll(async () => {
+  await Promise.all(open.map((sandbox) => sandbox.release()));
+  await rm(home, { recursive: true, force: true });
+  await db.stop();
+});
 beforeEach(async () => {
   await Promise.all(open.splice(0).map((sandbox) => sandbox.release()));
   if (home) await rm(home, { recursive: true, force: true });

@@ -72,11 +72,14 @@ async function create(
 ): Promise<Sandbox> {
   const session = new McpSession();
   const creating: Promise<Container>[] = [];
+  let gone = false;
   const release = async (): Promise<void> => {
+    if (gone) return;
     await session.close();
     // One that is still being made must be there before it can be removed.
     const made = await Promise.allSettled(creating);
     await Promise.all(made.map((one) => (one.status === 'fulfilled' ? remove(one.value) : undefined)));
+    gone = true;
   };
   try {
     const built = await builtImages(options.home);
@@ -221,11 +224,11 @@ async function remove(container: Container): Promise<void> {
     const { statusCode } = error as { statusCode?: number };
     if (statusCode === 404) return;
     // Somebody else removes it: wait until that is done.
-    if (statusCode === 409) await container.wait({ condition: 'removed' }).catch(gone);
+    if (statusCode === 409) await container.wait({ condition: 'removed' }).catch(unlessGone);
     else throw error;
   }
 }
 
-function gone(error: unknown): void {
+function unlessGone(error: unknown): void {
   if ((error as { statusCode?: number }).statusCode !== 404) throw error;
 }

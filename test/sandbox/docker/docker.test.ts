@@ -1,5 +1,5 @@
 /** The docker driver against a real engine: what works, what is told apart, and guests that mean harm. */
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -30,11 +30,13 @@ describe.skipIf(!engine)('docker', () => {
     if ('guests' in found) given = found.guests;
   });
   afterAll(async () => {
-    await Promise.all(open.map((sandbox) => sandbox.release()));
-    const left = await given.driver.living();
-    await rm(given.home, { recursive: true, force: true });
-    await engine!.stop();
-    expect(left).toEqual([]);
+    try {
+      await Promise.all(open.map((sandbox) => sandbox.release()));
+      expect(await given.driver.living()).toEqual([]);
+    } finally {
+      await given.end();
+      await engine!.stop();
+    }
   });
 
   async function guest(servers?: readonly ServerSpec[]): Promise<Sandbox> {

@@ -1,5 +1,5 @@
 /** The image of the hostile guest in the engine of the tests, and sandboxes with it. */
-import { cp, mkdtemp } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import { type EngineSettings, openEngine } from '../../../activities/sandbox/doc
 import { rememberImage } from '../../../activities/sandbox/docker/images.js';
 import { CONTAINER_LIMITS, type ContainerLimits } from '../../../activities/sandbox/docker/limits.js';
 import type { Sandbox, ServerSpec } from '../../../core/sandbox.js';
+import type { ImageArchive } from '../../../infra/images/archive.js';
 import { loadImage } from '../../../infra/images/load.js';
 import { programImage } from '../../../infra/images/node-image.js';
 import { type TestEngine, testEngine } from './engine.js';
@@ -20,13 +21,17 @@ export type GuestsOrWhy =
 export async function guestsOrWhy(): Promise<GuestsOrWhy> {
   const engine = await testEngine();
   if ('why' in engine) return engine;
-  const guests = await hostileGuests(engine.settings);
+  const entry = fileURLToPath(new URL('fixtures/hostile.ts', import.meta.url));
+  const archive = await programImage({ tag: TAG, entry });
   const HostConfig = { NetworkMode: 'none', Memory: 64 * 2 ** 20, PidsLimit: 64 };
+  const home = await mkdtemp(join(tmpdir(), 'docker-guests-'));
   try {
+    const guests = await hostileGuests(engine.settings, home, archive);
     const container = await guests.engine.createContainer({ Image: TAG, Cmd: ['silent'], HostConfig });
     await container.start().finally(() => container.remove({ force: true }));
     return { engine, guests };
   } catch (error) {
+    await rm(home, { recursive: true, force: true });
     await engine.stop();
     return {
       why: `the engine runs no containers: ${error instanceof Error ? error.message : String(error)}`,
@@ -39,18 +44,17 @@ const never = new AbortController().signal;
 
 export const TEST_HOST = `tests-${process.pid}`;
 
-async function hostileGuests(settings: EngineSettings) {
-  const home = await mkdtemp(join(tmpdir(), 'docker-guests-'));
-  const entry = fileURLToPath(new URL('fixtures/hostile.ts', import.meta.url));
+async function hostileGuests(settings: EngineSettings, home: string, archive: ImageArchive) {
   const engine = await openEngine(settings);
-  const archive = await programImage({ tag: TAG, entry });
   await rememberImage(home, TAG, await loadImage(engine, archive, TAG));
   const driverWith = (limits: ContainerLimits) =>
     createDockerDriver({ home, host: TEST_HOST, engine: settings, limits });
   const driver = driverWith({ ...CONTAINER_LIMITS, memoryMebibytes: 192 });
+  const homes = [home];
   /** The driver of another stack with the same engine and images. */
   const another = async () => {
     const other = await mkdtemp(join(tmpdir(), 'docker-guests-'));
+    homes.push(other);
     await cp(join(home, 'images.json'), join(other, 'images.json'));
     return createDockerDriver({ home: other, host: TEST_HOST, engine: settings });
   };
@@ -68,6 +72,7 @@ async function hostileGuests(settings: EngineSettings) {
     driver,
     another,
     at,
+    end: () => Promise.all(homes.map((folder) => rm(folder, { recursive: true, force: true }))),
     spec,
     name: () => {
       count += 1;
