@@ -142,9 +142,9 @@ class TokenSession implements PolicySession {
   }
 }
 
-/** A vocabulary that is padded in the weights has ids that are no token: what the model meant by one, nobody can read. */
+/** Ids that no model with this tokenizer has: the endpoint serves another one. */
 function requireKnown(endpoint: Endpoint, tokens: Tokens, ids: Int32Array): void {
-  const at = ids.findIndex((id) => !tokens.has(id));
+  const at = ids.findIndex((id) => !tokens.canSample(id));
   if (at < 0) return;
   throw unreadable(endpoint, IDS, 'ids of the tokenizer', `${ids[at]} at ${at}, which is no token of it`);
 }

@@ -4,6 +4,9 @@ import { UsageError } from '../faults.js';
 import type { Json, JsonObject } from '../message.js';
 import { ControlText, type ControlToken, isGuarded } from './control-text.js';
 
+/** Vocabularies are padded to a multiple of 64, 128 or 256, and split over at most as many GPUs as make this. */
+const PADDED_TO = 1_024;
+
 const OPTIONS = { add_special_tokens: false } as const;
 
 interface AddedToken extends ControlToken {
@@ -14,6 +17,8 @@ export class Tokens {
   readonly control: ControlText;
   private readonly tokenizer: Tokenizer;
   private readonly controlIds: ReadonlySet<number>;
+  /** Tokens, and rows that weights may have beyond them. */
+  private readonly rows: number;
   private withoutControl: Tokenizer | undefined;
 
   /** Throws `UsageError` for files that are no tokenizer. Loading takes about a second for Qwen's vocabulary. */
@@ -25,6 +30,7 @@ export class Tokens {
     this.tokenizer = load(file, config);
     this.control = new ControlText(added);
     this.controlIds = new Set(added.map((token) => token.id));
+    this.rows = Math.ceil(idCount(file, added) / PADDED_TO) * PADDED_TO;
   }
 
   /** Id of one token as written, or undefined. */
@@ -32,8 +38,16 @@ export class Tokens {
     return this.tokenizer.token_to_id(token);
   }
 
-  /** True for ids that stand for text. */
-  has(id: number): boolean {
+  /**
+   * True for ids that a model of this tokenizer can sample: its tokens, and the padding after them. Weights have more
+   * rows than there are tokens (Qwen 3: 151,936 for 151,669), and such a row can be sampled; it stands for no text,
+   * as in vLLM.
+   */
+  canSample(id: number): boolean {
+    return this.isToken(id) || (id >= 0 && id < this.rows);
+  }
+
+  private isToken(id: number): boolean {
     return this.tokenizer.id_to_token(id) !== undefined;
   }
 
@@ -50,10 +64,11 @@ export class Tokens {
       .flatMap(({ text, plain }) => (plain ? this.plain(text) : this.encode(text)));
   }
 
-  /** Text of sampled ids, control tokens shown. */
+  /** Text of sampled ids, control tokens shown, padding left out. */
   decode(ids: readonly number[]): string {
-    if (ids.length === 0) return '';
-    return this.tokenizer.decode([...ids], {
+    const known = ids.filter((id) => this.isToken(id));
+    if (known.length === 0) return '';
+    return this.tokenizer.decode(known, {
       skip_special_tokens: false,
       clean_up_tokenization_spaces: false,
     });
@@ -78,6 +93,16 @@ export class Tokens {
     plain.model = this.tokenizer.model;
     return plain;
   }
+}
+
+/** One more than the highest id. */
+function idCount({ model }: JsonObject, added: readonly AddedToken[]): number {
+  const vocab = isObject(model) ? model.vocab : undefined;
+  let most = Array.isArray(vocab) ? vocab.length - 1 : -1;
+  if (isObject(vocab))
+    for (const id of Object.values(vocab)) if (typeof id === 'number' && id > most) most = id;
+  for (const { id } of added) if (id > most) most = id;
+  return most + 1;
 }
 
 function addedTokens(file: JsonObject): readonly AddedToken[] {
