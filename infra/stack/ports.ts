@@ -6,6 +6,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import getPort from 'get-port';
 import { readJson, writeAtomic } from '../setup/files.mjs';
+import { claimPort } from './port-claims.js';
 
 export const USUAL_PORTS = {
   temporal: 7233,
@@ -40,8 +41,11 @@ export async function choosePorts(home: string, held: ReadonlySet<PortName>): Pr
 /** Another port in place of one that is taken, or that two names have; true when it was. */
 export async function rechoose(home: string, ports: Ports, name: PortName): Promise<boolean> {
   const others = new Set(Object.entries(ports).flatMap(([other, port]) => (other === name ? [] : [port])));
-  if (!others.has(ports[name]) && (await isFree(ports[name]))) return false;
-  ports[name] = await getPort({ host: '127.0.0.1', exclude: others });
+  if (!others.has(ports[name]) && (await isFree(ports[name])) && claimPort(home, ports[name])) return false;
+  do {
+    ports[name] = await getPort({ host: '127.0.0.1', exclude: others });
+    others.add(ports[name]);
+  } while (!claimPort(home, ports[name]));
   writeAtomic(portsFile(home), JSON.stringify(ports));
   return true;
 }
