@@ -113,7 +113,7 @@ describe('forked sessions', () => {
     expect(found).toMatchObject({ files: 1_024, cpu: 900, core: 0 });
     if (process.platform === 'linux') expect(await markedProcesses(sandbox.name)).toEqual([found.pid]);
     await sandbox.release();
-    expect(await alive(found.pid)).toBe(false);
+    await ended(found.pid);
     expect(existsSync(found.cwd)).toBe(false);
   });
 
@@ -159,8 +159,7 @@ describe('forked sessions', () => {
     const sandbox = await create(spec('shelf_server', 'forked'));
     const { pid } = await where(sandbox);
     expect(await createProcessDriver(home).reap(sandbox.name)).toBe(true);
-    // Killed, it is there until its parent, the warm server, has noticed.
-    await expect.poll(() => alive(pid), { timeout: 10_000 }).toBe(false);
+    await ended(pid);
     expect(await createProcessDriver(home).reap(sandbox.name)).toBe(false);
     await expect(ask(sandbox, 'where')).rejects.toMatchObject({ kind: 'sandbox', code: 'session_lost' });
   });
@@ -199,7 +198,7 @@ describe('a warm server', () => {
     killNow(parent);
     await expect(ask(sandbox, 'misbehave', { how: 'hang' })).rejects.toMatchObject({ code: 'session_lost' });
     await sandbox.release();
-    expect(await alive(pid)).toBe(false);
+    await ended(pid);
     const next = await where(await create(spec('shelf_server', 'forked')));
     expect(next.parent).not.toBe(parent);
   });
@@ -229,6 +228,11 @@ describe('a warm server', () => {
 });
 
 /** A process that has ended and waits for its parent to notice has ended. */
+/** What was killed is there until it has died and its parent has noticed. */
+async function ended(pid: number): Promise<void> {
+  await expect.poll(() => alive(pid), { timeout: 10_000 }).toBe(false);
+}
+
 async function alive(pid: number): Promise<boolean> {
   return (await processStart(pid)) !== undefined;
 }
