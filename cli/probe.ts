@@ -22,7 +22,7 @@ import {
   stageOptions,
   withFlags,
 } from './run/options.js';
-import { attemptsConfig, chooseTasks, spread } from './run/resolve.js';
+import { attemptsConfig, chooseTasks, refuseBenchmark, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 import { withSuite } from './run/suite.js';
 import { storeTokenizer } from './run/tokenizer.js';
@@ -79,6 +79,7 @@ export function registerProbe(program: Command): void {
         const tasks = options.tasks
           ? await chooseTasks(suite, await readTaskList(options.tasks))
           : spread(await chooseTasks(suite, 'train'), file.probe?.limit);
+        await refuseBenchmark('probe tasks', suite, tasks);
         return attemptsConfig('probe', file, suite, tasks);
       });
       const run = runOptions(file, options);

@@ -46,6 +46,7 @@ export function nightText(night: NightRow): string {
       `${`${score.k}/${score.k}`.padEnd(11)} ${estimate(score.observedK)}, ${score.dependable} of ${score.tasks} tasks`,
     );
   }
+  for (const why of record.notComparable ?? []) lines.push(`not comparable with published results: ${why}`);
   if (record.cause) lines.push(`cause       ${record.cause}`);
   lines.push(...comparisonLines('before', record.previous), ...comparisonLines('baseline', record.baseline));
   for (const change of record.changes ?? []) lines.push(`changed     ${change}`);

@@ -5,6 +5,7 @@
  *   load(id) → sandbox starts `task.servers` → task.init(tools) → conversation → task.effects(tools)
  *   → task.grade(...) inside the live session → sandbox released
  */
+import type { EpisodeLimits } from './campaign.js';
 import type { Json, Message, ToolSpec } from './message.js';
 import type { Verdict } from './outcome.js';
 import type { Isolation, ServerSpec, ToolSession } from './sandbox.js';
@@ -101,6 +102,8 @@ export interface Suite {
   readonly images?: readonly string[];
   /** Why results of this suite, as it was opened, are not comparable with published ones; said wherever they are shown. */
   readonly notComparable?: readonly string[];
+  /** Limits that its campaigns have unless a run file says otherwise, where they are not everyone's. */
+  readonly limits?: Partial<EpisodeLimits>;
   tasks(): Promise<readonly TaskRef[]>;
   /** Throws `UsageError` for an unknown id, naming the nearest known ones. */
   load(taskId: string): Promise<Task>;

@@ -29,6 +29,7 @@ export async function claimEvaluation(
   await deps.schedules.noteNight(night, {
     programVersion: deps.programVersion,
     suiteDigest: config.suiteDigest,
+    ...(config.notComparable ? { notComparable: config.notComparable } : {}),
     model: modelWords(config, checkpoint ?? undefined),
     ...(checkpoint ? { checkpoint } : {}),
     changes: [...(await changesOf(deps, schedule, night, config)), ...missingWords(missing, schedule)],

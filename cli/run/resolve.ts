@@ -42,7 +42,7 @@ export async function chooseTasks(
 export const DEFAULT_SUITE = 'deskbench';
 
 function common(file: RunFile, suite: Suite) {
-  const limits = { ...EPISODE_LIMITS, ...defined(file.limits) };
+  const limits = { ...EPISODE_LIMITS, ...suite.limits, ...defined(file.limits) };
   requireEpisodeClock('limits.episodeMs', limits.episodeMs);
   return {
     suite: suite.name,
@@ -95,6 +95,14 @@ function requireSize(what: string, tasks: readonly string[], repeat: number): vo
   throw new UsageError(`${what} repeat`, `at most ${MOST_ATTEMPTS} attempts in all`, found);
 }
 
+/** Benchmark tasks are evaluated, never probed or trained on. Throws `UsageError` for a list with one. */
+export async function refuseBenchmark(place: string, suite: Suite, ids: readonly string[]): Promise<void> {
+  const refs: readonly TaskRef[] = await suite.tasks();
+  const benchmark = new Set(refs.filter((ref) => ref.split === 'benchmark').map((ref) => ref.id));
+  const leaked = ids.filter((id) => benchmark.has(id));
+  if (leaked.length > 0) throw new UsageError(place, 'no benchmark task', leaked.slice(0, 5).join(', '));
+}
+
 /**
  * The pool must fill one batch, and holds no benchmark task. Throws `UsageError` if not. With `validateEvery` a part
  * of it is held out, and never trained on.
@@ -105,12 +113,7 @@ export async function trainConfig(
   pool: readonly string[],
 ): Promise<TrainConfig> {
   const shape = { ...STEP, ...defined(file.train?.shape) };
-  const refs: readonly TaskRef[] = await suite.tasks();
-  const benchmark = new Set(refs.filter((ref) => ref.split === 'benchmark').map((ref) => ref.id));
-  const leaked = pool.filter((id) => benchmark.has(id));
-  if (leaked.length > 0) {
-    throw new UsageError('training pool', 'no benchmark task', leaked.slice(0, 5).join(', '));
-  }
+  await refuseBenchmark('training pool', suite, pool);
   const validateEvery = file.train?.validateEvery ?? TRAINING.validateEvery;
   const { testFraction } = SELECTION_DEFAULTS;
   const { train: tasks, test: heldOut } =

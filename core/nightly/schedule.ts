@@ -60,6 +60,8 @@ export interface NightRow {
 export interface NightRecord {
   readonly programVersion?: string;
   readonly suiteDigest?: string;
+  /** Why its result is not comparable with published ones. */
+  readonly notComparable?: readonly string[];
   /** Which model was asked: `train/run-1@25`, `base`, or an endpoint's own name. */
   readonly model?: string;
   readonly checkpoint?: NightCheckpoint;

@@ -37,6 +37,8 @@ const NO_SEARCH =
 const BENCHMARK_LIST = 'releases/thinkingbox_bench_v1/testlist_thinkingbox_bench_v1.yaml';
 /** Parsing every case of the benchmark takes a second of CPU. */
 const OPEN_TIMEOUT_MS = 300_000;
+/** A message may take as long as with the official runner. */
+const MESSAGE_MS = 1_800_000;
 /** The first case of a scenario imports its server's modules. */
 const LOAD_TIMEOUT_MS = 120_000;
 
@@ -138,6 +140,7 @@ async function benchmarkList(dir: string): Promise<readonly string[] | undefined
 
 class OpenSuite implements ThinkingBoxSuite {
   readonly isolation = 'process';
+  readonly limits = { messageMs: MESSAGE_MS };
   private readonly refs: ReadonlyMap<string, TaskRef>;
 
   constructor(

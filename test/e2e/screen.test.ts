@@ -100,5 +100,13 @@ it('what cannot work is said before anything begins', async () => {
     2,
     expect.stringMatching(/no more than its attempts a task, found 3 successes/),
   ]);
+  const list = join(folder, 'leaked.yaml');
+  writeFileSync(list, '- bank_benchmark:fraud-02\n');
+  const leaked = await steadfast(home, 'probe', 'x', '--tasks', list);
+  expect([leaked.code, leaked.err]).toEqual([
+    2,
+    expect.stringMatching(/probe tasks: expected no benchmark task, found bank_benchmark:fraud-02/),
+  ]);
   expect((await campaign('probe/x-reference')).state).toBeUndefined();
+  expect((await campaign('probe/x')).state).toBeUndefined();
 }, 60_000);

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createPgSchedules } from '../../activities/ledger/schedules.js';
 import { createNightlyActivities } from '../../activities/nightly/activities.js';
+import { renderSchedule } from '../../activities/report/nightly/page.js';
+import { nightText } from '../../cli/schedule-text.js';
 import type { ArtifactStore } from '../../core/artifacts.js';
 import type { AttemptsConfig } from '../../core/campaign.js';
 import {
@@ -23,6 +25,7 @@ afterAll(() => db.stop());
 
 const TASKS = ['a:1', 'a:2', 'b:1'];
 const PROMPTS = promptsDigest();
+const WRITING = { programVersion: '0.1.0', generatedAt: '2026-11-30T03:00:00.000Z' };
 
 function config(pinned: { readonly suiteDigest: string; readonly prompts: string }): ScheduleConfig {
   const evaluation = {
@@ -36,9 +39,9 @@ function config(pinned: { readonly suiteDigest: string; readonly prompts: string
 }
 
 /** Activities of a worker that has this version and this suite. */
-function worker(programVersion: string, digest: string, tasks = TASKS) {
+function worker(programVersion: string, digest: string, tasks = TASKS, notComparable?: readonly string[]) {
   const refs = tasks.map((id) => ({ id }) as TaskRef);
-  const suite = { name: 'deskbench', digest, tasks: async () => refs } as unknown as Suite;
+  const suite = { name: 'deskbench', digest, notComparable, tasks: async () => refs } as unknown as Suite;
   const schedules = createPgSchedules(db.pool);
   const unused = {} as ArtifactStore;
   return {
@@ -75,6 +78,20 @@ it('nothing when nothing has changed; then suite and version, against the pins a
   ]);
   const claimed = await db.ledger.campaign(nightEvaluation(night('21')));
   expect(claimed).toMatchObject({ suiteDigest: 'sha256:b', config: { tasks: ['a:1', 'b:1'] } });
+});
+
+it('says that it cannot be compared with published results, and why', async () => {
+  const asked = worker('0.1.0', 'sha256:a', TASKS, ['no search']);
+  await asked.schedules.putSchedule('n', config({ suiteDigest: 'sha256:a', prompts: PROMPTS }), '0.1.0');
+  await asked.openNight(night('10'));
+  await asked.claimNight(night('10'), null);
+  const row = await asked.schedules.night(night('10'));
+  expect(row?.record.notComparable).toEqual(['no search']);
+  expect(nightText(row!)).toContain('not comparable with published results: no search');
+  const page = { schedule: SCHEDULE, nights: [row!], missed: [] };
+  expect(renderSchedule(page, { ...WRITING, link: () => null })).toContain(
+    'not comparable with published results: no search',
+  );
 });
 
 it('begun again it keeps the evaluation that it had, whatever has changed meanwhile', async () => {

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { attemptsConfig } from '../../cli/run/resolve.js';
+import { parseRunFile } from '../../core/schemas/run-file.js';
 import { addThinkingBox } from '../../suites/thinkingbox/add.js';
 import { openAddedThinkingBox } from '../../suites/thinkingbox/open.js';
 import { readRegistrations, register } from '../../suites/thinkingbox/registration.js';
@@ -51,6 +53,11 @@ test('all cases of one’s own folder are train candidates, and the suite opens 
   const suite = await open();
   expect(suite).toMatchObject({ name: 'mine', digest: added.digest });
   expect((await suite.tasks()).map(({ id }) => id)).toContain('till.py:test_sale');
+  // The official runner's limits, unless a run file says otherwise.
+  const limits = async (file: object) =>
+    (await attemptsConfig('eval', parseRunFile(file, 'run.yaml'), suite, ['till.py:test_sale'])).limits;
+  expect(await limits({})).toMatchObject({ tokensPerCall: 8_192, messageMs: 1_800_000 });
+  expect(await limits({ limits: { messageMs: 5_000 } })).toMatchObject({ messageMs: 5_000 });
   await suite.close();
 });
 

@@ -129,9 +129,10 @@ function against(comparison: NightComparison | null | undefined): Part {
 }
 
 function notes({ record }: NightRow): Part {
-  const { changes = [], cause, webhook, checkpoint } = record;
+  const { changes = [], notComparable = [], cause, webhook, checkpoint } = record;
   const lines = [
     ...(cause ? [cause] : []),
+    ...notComparable.map((why) => `not comparable with published results: ${why}`),
     ...changes.map(shortened),
     ...(checkpoint?.passedOver.length
       ? [`newer checkpoints that do not verify: step ${checkpoint.passedOver.join(', ')}`]
