@@ -63,12 +63,16 @@ function placeholder(program: Command, verb: Verb): void {
   program.command(verb.name).summary(verb.summary).description(verb.summary).helpGroup(`${verb.group}:`);
 }
 
-/** Subcommands do not inherit these. */
 function settle(command: Command): void {
-  command.exitOverride().showSuggestionAfterError(true);
   const verb = VERBS.find(({ name }) => name === command.name());
   if (verb) command.summary(verb.summary).helpGroup(`${verb.group}:`);
-  for (const inner of command.commands) settle(inner);
+  strict(command);
+}
+
+/** Subcommands do not inherit these; `schedule show` is not `show`. */
+function strict(command: Command): void {
+  command.exitOverride().showSuggestionAfterError(true);
+  for (const inner of command.commands) strict(inner);
 }
 
 /** `help` of a verb that does not exist would be the help of everything, with no word about the mistake. */

@@ -116,3 +116,9 @@ it('help of a subcommand has its options', async () => {
   expect(out).toContain('Usage: steadfast replay step');
   expect(out).toContain('--fork <name>');
 });
+
+it('a subcommand that is called like a verb is described by what it does', async () => {
+  const { out } = await steadfast('help', 'schedule');
+  expect(out).toContain('Settings of a schedule, next times, its nights.');
+  expect(out).not.toContain('one episode');
+});
