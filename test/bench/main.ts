@@ -1,7 +1,7 @@
 /**
  * The figures that Steadfast must reach, measured on this machine.
  *
- *   npm run bench                              everything, about 15 minutes on two idle cores
+ *   npm run bench                              everything, about 15 minutes on two idle cores, 40 more with ThinkingBox
  *   npm run bench -- --only step --only kill   some of it
  *   npm run bench -- --quick                   few episodes: shows that the benchmarks work, its figures say nothing
  *
