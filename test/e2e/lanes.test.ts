@@ -52,7 +52,7 @@ const scripted = (repeat: number, turnDelayMs: number): RunFile => ({
 const running = async (id: string): Promise<number> => (await ledger.progress(id)).running;
 const lanes = (id: string, to: unknown): Promise<unknown> => sendUpdate(context, id, 'lanes', to as number);
 
-/** The most episodes seen at once while so many more become clean. */
+/** The most episodes seen at once while so many more become clean; between two looks there may have been more of them. */
 async function mostWhile(id: string, more: number): Promise<number> {
   const wanted = (await ledger.counts(id)).clean + more;
   let most = 0;
@@ -90,7 +90,8 @@ it('an evaluation takes more lanes at once, and fewer when what runs has ended',
   await until('none in flight', async () => (await running(id)) === 0);
   await lanes(id, 3);
   await sendUpdate(context, id, 'unpause');
-  expect(await mostWhile(id, 9)).toBe(3);
+  await until('three in flight', async () => (await running(id)) === 3);
+  expect(await mostWhile(id, 9)).toBeLessThanOrEqual(3);
 
   await lanes(id, 60);
   await until('done', async () => (await ledger.campaign(id))?.state === 'done');
@@ -106,13 +107,13 @@ it('shards divide what there is, also less than one each; a stop reaches those t
   const config = await attemptsConfig('eval', scripted(repeat, 100), suite, tasks.slice(0, 25));
   const { id } = await launch(context, 'shards', config, 7);
   await until('seven in flight', async () => (await running(id)) === 7);
-  expect(await mostWhile(id, 10)).toBe(7);
+  expect(await mostWhile(id, 10)).toBeLessThanOrEqual(7);
   await lanes(id, 2);
   await until('two in flight', async () => (await running(id)) <= 2);
   expect(await mostWhile(id, 4)).toBe(2);
   await lanes(id, 16);
   await until('sixteen in flight', async () => (await running(id)) === 16);
-  expect(await mostWhile(id, 20)).toBe(16);
+  expect(await mostWhile(id, 20)).toBeLessThanOrEqual(16);
   await lanes(id, 1);
   await until('one in flight', async () => (await running(id)) <= 1);
   await sendUpdate(context, id, 'stop', 'now');
