@@ -8,6 +8,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT } from '../import-graph.js';
 import type { History } from './scenario.js';
 
 const FOLDER = import.meta.dirname;
@@ -26,11 +27,14 @@ export interface RecordedHistory {
   readonly history: History;
 }
 
+/** What stands for the checkout in stack traces: where it lay is nobody's business. */
+const ANYWHERE = '/steadfast';
+
 /** Replaces `<name>.json`. One event a line: a change shows as what it is. */
 export function writeHistory(name: string, workflowId: string, history: History): void {
   const lines = history.events.map((event) => JSON.stringify(event)).join(',\n');
   const text = `{"workflowId":${JSON.stringify(workflowId)},"history":{"events":[\n${lines}\n]}}\n`;
-  writeFileSync(join(FOLDER, `${name}.json`), text);
+  writeFileSync(join(FOLDER, `${name}.json`), text.replaceAll(ROOT, ANYWHERE));
 }
 
 export function readHistories(): ReadonlyMap<string, RecordedHistory> {
