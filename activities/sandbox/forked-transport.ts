@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createConnection, type Socket } from 'node:net';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { exactLine } from '../../core/exact-json.js';
-import { JsonLines } from './json-lines.js';
+import { JsonLines, writeLine } from './json-lines.js';
 import type { Forked, ForkRequest, Nursery } from './nursery.js';
 import { killNow } from './process-identity.js';
 
@@ -64,12 +63,7 @@ export class ForkedTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const { socket } = this;
     if (this.closed || !socket?.writable) throw new Error('the session has ended');
-    if (!socket.write(`${exactLine(message)}\n`)) {
-      await new Promise<void>((resolve) => {
-        socket.once('drain', resolve);
-        socket.once('close', resolve);
-      });
-    }
+    await writeLine(socket, message);
   }
 
   /** Ends the whole group at once, and waits until its first process is gone. */

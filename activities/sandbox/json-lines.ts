@@ -1,10 +1,20 @@
 /** The framing of MCP over a stream: one JSON-RPC message a line, with a bound on its length and on all of them. */
 import { type JSONRPCMessage, JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
+import { exactLine } from '../../core/exact-json.js';
 
 /** One message of a server; a longer one ends the session. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** Everything that one server may say in a session; one that talks without end would cost its worker the processor. */
 export const MAX_SESSION_BYTES = 256 * 1024 * 1024;
+
+/** Writes one message; settles when the stream takes more, or has closed. */
+export async function writeLine(stream: NodeJS.WritableStream, message: JSONRPCMessage): Promise<void> {
+  if (stream.write(`${exactLine(message)}\n`)) return;
+  await new Promise<void>((resolve) => {
+    stream.once('drain', resolve);
+    stream.once('close', resolve);
+  });
+}
 
 export interface LineReader {
   message(message: JSONRPCMessage): void;

@@ -7,8 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { exactLine } from '../../core/exact-json.js';
-import { JsonLines } from './json-lines.js';
+import { JsonLines, writeLine } from './json-lines.js';
 import { killNow } from './process-identity.js';
 
 /** What is kept of standard error, for messages. */
@@ -75,12 +74,7 @@ export class ProcessTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.child?.stdin;
     if (this.closed || !stdin?.writable) throw new Error('the program has ended');
-    if (!stdin.write(`${exactLine(message)}\n`)) {
-      await new Promise<void>((resolve) => {
-        stdin.once('drain', resolve);
-        stdin.once('close', resolve);
-      });
-    }
+    await writeLine(stdin, message);
   }
 
   /** Ends the whole group at once: a sandbox is thrown away, nothing of it is worth a farewell. */

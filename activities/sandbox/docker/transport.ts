@@ -3,8 +3,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type Docker from 'dockerode';
 import type { Container } from 'dockerode';
-import { exactLine } from '../../../core/exact-json.js';
-import { JsonLines } from '../json-lines.js';
+import { JsonLines, writeLine } from '../json-lines.js';
 import type { LostBy } from '../session.js';
 import { Frames } from './frames.js';
 
@@ -68,12 +67,7 @@ export class ContainerTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const { stream } = this;
     if (this.ending || !stream?.writable) throw new Error('the container has ended');
-    if (!stream.write(`${exactLine(message)}\n`)) {
-      await new Promise<void>((resolve) => {
-        stream.once('drain', resolve);
-        stream.once('close', resolve);
-      });
-    }
+    await writeLine(stream, message);
   }
 
   /** Lets go of the streams; the driver removes the container, whatever it is doing. */
