@@ -1,6 +1,6 @@
 /** The trajectory document of an imported row (docs/contracts.md): what the row says, and where it was read. */
 
-import { NO_USAGE } from '../../core/metrics/usage.js';
+import { NO_USAGE, policyUsage } from '../../core/metrics/usage.js';
 import type { Usage } from '../../core/outcome.js';
 import type { ImportedRow } from '../../core/results/imported-row.js';
 
@@ -43,11 +43,5 @@ export function importedDocument(
 
 /** Null where the row has no token counts: unknown is not zero. */
 export function usageOfRow({ row: { tokens } }: ImportedRow): Usage | null {
-  if (tokens === null) return null;
-  return {
-    ...NO_USAGE,
-    policyPromptTokens: tokens.prompt,
-    policySampledTokens: tokens.sampled,
-    policyCalls: tokens.calls,
-  };
+  return tokens === null ? null : policyUsage(tokens);
 }

@@ -12,6 +12,20 @@ export const NO_USAGE: Usage = {
   otherCalls: 0,
 };
 
+/** The usage of a policy of which nothing but its own tokens is known. */
+export function policyUsage(tokens: {
+  readonly prompt: number;
+  readonly sampled: number;
+  readonly calls: number;
+}): Usage {
+  return {
+    ...NO_USAGE,
+    policyPromptTokens: tokens.prompt,
+    policySampledTokens: tokens.sampled,
+    policyCalls: tokens.calls,
+  };
+}
+
 export function totalUsage(usages: Iterable<Usage | null>): Usage {
   const total = { ...NO_USAGE } as { -readonly [field in keyof Usage]: number };
   for (const usage of usages) {

@@ -1,5 +1,5 @@
 /** A set of result rows as the evaluation that reports and comparisons show. */
-import { costReport, NO_USAGE } from '../metrics/usage.js';
+import { costReport, NO_USAGE, policyUsage } from '../metrics/usage.js';
 import type { Usage } from '../outcome.js';
 import type { CoverageReport, EvaluationReport, PriceReport } from '../report-data.js';
 import type { ImportedFile } from './imported.js';
@@ -45,13 +45,7 @@ export function resultsEvaluation(
 }
 
 export function usageOf({ tokens }: Pick<ResultsSummary, 'tokens'>): Usage {
-  if (tokens === null) return NO_USAGE;
-  return {
-    ...NO_USAGE,
-    policyPromptTokens: tokens.prompt,
-    policySampledTokens: tokens.sampled,
-    policyCalls: tokens.calls,
-  };
+  return tokens === null ? NO_USAGE : policyUsage(tokens);
 }
 
 function coverageOf({ coverage, placed }: ResultsSummary, exhaustedAsFailed: boolean): CoverageReport {
