@@ -3,6 +3,10 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** A tool as offered to the policy: MCP's name, description and JSON schema of the arguments. */
 export interface ToolSpec {
   readonly name: string;

@@ -5,7 +5,7 @@ import { UsageError } from '../../core/faults.js';
 import { configDiff } from '../../core/fingerprint.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
 import { outputLine, shown } from '../../core/interpret/output-line.js';
-import type { ToolSpec } from '../../core/message.js';
+import { isObject, type ToolSpec } from '../../core/message.js';
 import type { ParityCounts, ParityDifference } from './recorded-parity.js';
 
 export interface RecordedOutput {
@@ -74,8 +74,4 @@ function outputOf(text: string, place: string, line: number): RecordedOutput {
   if (!isObject(expected) || !FIELDS.some((name) => name in expected))
     throw new UsageError(place, `at least one of ${FIELDS.join(', ')}`, shown(Object.keys(value)));
   return { key: typeof key === 'string' ? key : `line ${line}`, input, tools, format, expected };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,12 +5,11 @@
  * All or nothing: when one call cannot be read, the engine takes the whole text for the answer. Values keep the types
  * that the JSON gives them; schemas change nothing.
  */
-import type { Json, JsonObject } from '../message.js';
+import { isObject, type Json, type JsonObject } from '../message.js';
 import type { Interpretation, OutputFormat, Problem, WrittenCall } from './format.js';
 import { memberTexts, readJson } from './json-text.js';
 import { stripped } from './python-text.js';
 import { readReasoning } from './reasoning.js';
-import { isObject } from './schema-types.js';
 
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';

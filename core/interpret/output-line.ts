@@ -1,7 +1,6 @@
 /** One line of JSON Lines with a model's output: `{"input", "tools", "format"}` and whatever else it holds. */
 import { UsageError } from '../faults.js';
-import type { JsonObject, ToolSpec } from '../message.js';
-import { isObject } from './schema-types.js';
+import { isObject, type JsonObject, type ToolSpec } from '../message.js';
 
 export interface OutputLine {
   readonly input: string;

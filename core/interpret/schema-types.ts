@@ -1,5 +1,5 @@
 /** The JSON types that a schema allows, as far as its words say so. Nothing known counts as `string`. */
-import type { Json, JsonObject } from '../message.js';
+import { isObject, type Json, type JsonObject } from '../message.js';
 
 /** `other`: a word that no JSON schema knows; such text is read as JSON where it is JSON. */
 export type JsonType = 'other' | 'null' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'string';
@@ -87,10 +87,6 @@ function typeOf(value: Json): JsonType {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   return typeof value as 'boolean' | 'string' | 'object';
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function spelled(type: JsonType, words: string): [string, JsonType][] {

@@ -1,6 +1,6 @@
 /** Types of the parameters of the tools that a turn was offered, each looked up once a turn. */
-import type { JsonObject, ToolSpec } from '../message.js';
-import { isObject, type JsonType, schemaTypes } from './schema-types.js';
+import { isObject, type JsonObject, type ToolSpec } from '../message.js';
+import { type JsonType, schemaTypes } from './schema-types.js';
 
 /** What no schema speaks of is text. */
 const TEXT: ReadonlySet<JsonType> = new Set(['string']);

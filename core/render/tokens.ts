@@ -1,7 +1,7 @@
 /** A Hugging Face tokenizer (`tokenizer.json`), with text that only looks like control tokens kept plain. */
 import { Tokenizer } from '@huggingface/tokenizers';
 import { UsageError } from '../faults.js';
-import type { Json, JsonObject } from '../message.js';
+import { isObject, type Json, type JsonObject } from '../message.js';
 import { ControlText, type ControlToken, isGuarded } from './control-text.js';
 
 /** Vocabularies are padded to a multiple of 64, 128 or 256, and split over at most as many GPUs as make this. */
@@ -154,10 +154,6 @@ function checkPatterns(part: Json | undefined): void {
   if (pattern !== undefined && !(isObject(pattern) && ('Regex' in pattern || 'String' in pattern)))
     throw new UsageError('tokenizer.json: pre_tokenizer.pattern', 'Regex or String', JSON.stringify(pattern));
   if (Array.isArray(pretokenizers)) pretokenizers.forEach(checkPatterns);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isId(value: Json | undefined): boolean {

@@ -1,6 +1,6 @@
 /** Tool schemas as the official agent sees them: references resolved, generated titles gone. */
 import { Fault } from '../../core/faults.js';
-import type { Json, JsonObject } from '../../core/message.js';
+import { isObject, type Json, type JsonObject } from '../../core/message.js';
 
 /** A copy without `$ref`, `$defs` and titles. Throws `Fault('suite')` for a reference that is circular or leads nowhere. */
 export function plainSchema(schema: JsonObject): JsonObject {
@@ -54,8 +54,4 @@ function withoutTitle(property: Json): Json {
 
 function mapValues(object: JsonObject, map: (value: Json) => Json): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
