@@ -67,6 +67,15 @@ export class Fault extends Error {
   }
 }
 
+/** A fault as rows and documents keep it. */
+export interface FaultRecord {
+  readonly kind: FaultKind;
+  readonly code: string | null;
+  readonly message: string;
+  readonly stack: string | null;
+  readonly duringToolCall: boolean;
+}
+
 /**
  * Bad input by the person or program that called us: wrong usage, configuration or unreadable input. Exit code 2.
  * `place` names the option, file:line or key; `expected` and `found` say the rest.

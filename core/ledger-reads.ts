@@ -4,7 +4,7 @@
  */
 
 import type { Digest } from './artifacts.js';
-import type { FaultKind } from './faults.js';
+import type { FaultKind, FaultRecord } from './faults.js';
 import type { CampaignKind } from './keys.js';
 import type { AttemptRow, CampaignRow, CampaignState, Counts, GroupRow } from './ledger.js';
 import type { ToolUse } from './metrics/conduct.js';
@@ -38,13 +38,7 @@ export interface TryRow {
   readonly passed: boolean | null;
   readonly reward: number | null;
   readonly termination: Termination | null;
-  readonly fault: {
-    readonly kind: FaultKind;
-    readonly code: string | null;
-    readonly message: string;
-    readonly stack: string | null;
-    readonly duringToolCall: boolean;
-  } | null;
+  readonly fault: FaultRecord | null;
 }
 
 /** Everything the ledger knows of one attempt. */

@@ -6,7 +6,7 @@
  * Every write is idempotent: an activity that is run again writes the same thing or learns that it is done.
  */
 import type { Digest } from './artifacts.js';
-import type { FaultKind } from './faults.js';
+import type { FaultKind, FaultRecord } from './faults.js';
 import type { CampaignKind } from './keys.js';
 import type { EpisodeSummary, Termination, Usage, Verdict } from './outcome.js';
 import type { CheckpointManifest, UpdateReport } from './trainer.js';
@@ -94,12 +94,7 @@ export interface FinishTry {
     readonly truncatedTurns: number;
   };
   /** System error: the fault, and whether the attempt is exhausted by it (no try is left). */
-  readonly fault?: {
-    readonly kind: FaultKind;
-    readonly code: string | null;
-    readonly message: string;
-    readonly stack: string | null;
-    readonly duringToolCall: boolean;
+  readonly fault?: FaultRecord & {
     readonly exhausted: boolean;
     /** Partial trajectory, when there is one worth reading. */
     readonly trajectory: Digest | null;

@@ -1,6 +1,6 @@
 /** The artifacts of one try: a JSON document for people and checks, and the exact tokens for training. */
 import type { ArtifactStore, Digest } from '../../core/artifacts.js';
-import type { Fault, FaultKind } from '../../core/faults.js';
+import type { Fault, FaultRecord } from '../../core/faults.js';
 import type { Message } from '../../core/message.js';
 import type { Termination, Usage, Verdict } from '../../core/outcome.js';
 import type { Sampling } from '../../core/policy.js';
@@ -23,13 +23,7 @@ export interface Trajectory {
   readonly turns: readonly TurnRecord[];
   readonly termination: Termination | null;
   readonly verdict: Verdict | null;
-  readonly fault: {
-    readonly kind: FaultKind;
-    readonly code: string | null;
-    readonly message: string;
-    readonly stack: string | null;
-    readonly duringToolCall: boolean;
-  } | null;
+  readonly fault: FaultRecord | null;
   readonly effects: Effects | null;
   readonly expected: Effects | null;
   readonly usage: Usage;
@@ -74,7 +68,7 @@ export async function storeTrajectory(
 }
 
 /** A fault as rows and documents keep it; the trace is of the error that caused it, where there is one. */
-export function describeFault(fault: Fault): NonNullable<Trajectory['fault']> {
+export function describeFault(fault: Fault): FaultRecord {
   const origin = fault.cause instanceof Error ? fault.cause : fault;
   return {
     kind: fault.kind,
