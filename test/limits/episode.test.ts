@@ -28,12 +28,8 @@ const look = { name: 'look', arguments: '{"id": "a"}' };
 const CALL = reply({ content: null, tool_calls: [{ id: 'x', type: 'function', function: look }] });
 const DONE = reply({ content: 'done . <DONE>' });
 
-/** A chat policy whose provider has the limits that are set for its host. */
-async function limited(replies: readonly Reply[], requestsPerMinute: number, windowMs: number) {
-  const server = await serve(replies);
-  const rates = createPgRates(db.pool);
-  await rates.set(new URL(server.baseUrl).host, { requestsPerMinute }, 'test', windowMs);
-  const gates = new ProviderGates(rates, windowMs);
+/** A chat policy at the server, through the gates. */
+function gatedPolicy(server: { readonly baseUrl: string }, gates: ProviderGates): Promise<Policy> {
   const policies = new Policies({
     trainerUrl: '',
     scripted: () => Promise.reject(new Error('nothing is scripted here')),
@@ -47,7 +43,16 @@ async function limited(replies: readonly Reply[], requestsPerMinute: number, win
     stream: false,
   } as const;
   const signal = new AbortController().signal;
-  const policy: Policy = await policies.of({ model, suite: 's', weightVersion: null }, signal);
+  return policies.of({ model, suite: 's', weightVersion: null }, signal);
+}
+
+/** A chat policy whose provider has the limits that are set for its host. */
+async function limited(replies: readonly Reply[], requestsPerMinute: number, windowMs: number) {
+  const server = await serve(replies);
+  const rates = createPgRates(db.pool);
+  await rates.set(new URL(server.baseUrl).host, { requestsPerMinute }, 'test', windowMs);
+  const gates = new ProviderGates(rates, windowMs);
+  const policy = await gatedPolicy(server, gates);
   return { server, policy, rates };
 }
 
@@ -117,19 +122,7 @@ test('without its database the limit is not guessed: a fault of the endpoint', a
         horizonMs: 0,
       }),
   });
-  const policies = new Policies({
-    trainerUrl: '',
-    scripted: () => Promise.reject(new Error('nothing is scripted here')),
-    gate: (provider) => gates.of(provider),
-  });
-  const model = {
-    kind: 'chat',
-    baseUrl: server.baseUrl,
-    model: 'm',
-    apiKeyEnv: null,
-    stream: false,
-  } as const;
-  const policy = await policies.of({ model, suite: 's', weightVersion: null }, new AbortController().signal);
+  const policy = await gatedPolicy(server, gates);
   const { fault } = await playEpisode(episodeParts([], { policy }));
   expect(fault).toMatchObject({ kind: 'policy', code: 'limits_unknown' });
   expect(server.received).toHaveLength(0);

@@ -6,10 +6,10 @@ import type { ParityCounts, ParityDifference } from '../../activities/episode/re
 import { checkRecorded } from '../../activities/episode/recorded-parity.js';
 import type { Trajectory } from '../../activities/episode/trajectory.js';
 import { formatOf } from '../../activities/episode/turn-differences.js';
-import { main } from '../../cli/main.js';
 import type { OutputFormat } from '../../core/interpret/format.js';
 import type { EpisodeTokens } from '../../core/policy.js';
 import { decodeTokens, encodeTokens } from '../../core/tokens.js';
+import { inProcess } from '../in-process.js';
 import { playSmallRun, type SmallRun } from './small-run.js';
 
 const ID = 'eval/parity';
@@ -32,20 +32,12 @@ afterEach(() => {
 });
 
 async function verify(...args: string[]): Promise<number> {
-  [printed, said] = ['', ''];
-  process.exitCode = 0;
   vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');
   vi.stubEnv('DATABASE_URL', run.db.url);
   vi.stubEnv('STEADFAST_ARTIFACTS', path.join(run.folder, 'artifacts'));
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    printed += String(text);
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    said += String(text);
-    return true;
-  });
-  return main(['verify', 'parity', ...args]);
+  const ran = await inProcess('verify', 'parity', ...args);
+  [printed, said] = [ran.out, ran.err];
+  return ran.code;
 }
 
 type Printed = { counts: ParityCounts; differences: ParityDifference[]; unchecked: { keys: string[] } };

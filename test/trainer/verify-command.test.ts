@@ -1,9 +1,9 @@
 /** `steadfast verify trainer` as it is typed: lines, one JSON document, exit codes. */
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { ConformanceReport } from '../../activities/trainer/conformance/suite.js';
-import { main } from '../../cli/main.js';
 import { startHttpProxy } from '../faults/http-proxy.js';
 import { LIARS } from '../faults/liars.js';
+import { inProcess } from '../in-process.js';
 import { type RunningTrainer, startTrainer } from './server.js';
 
 let trainer: RunningTrainer;
@@ -19,18 +19,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function command(...args: string[]): Promise<number> {
-  [printed, said] = ['', ''];
-  process.exitCode = 0;
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    printed += String(text);
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    said += String(text);
-    return true;
-  });
-  return main(['verify', 'trainer', ...args]);
+async function command(...args: string[]): Promise<number> {
+  const ran = await inProcess('verify', 'trainer', ...args);
+  [printed, said] = [ran.out, ran.err];
+  return ran.code;
 }
 
 test('a line a check, and exit 0', async () => {
