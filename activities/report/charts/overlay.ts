@@ -2,7 +2,7 @@
 import { scaleLinear } from 'd3-scale';
 import { line } from 'd3-shape';
 import { type Html, html } from '../html.js';
-import { stepTicks } from './axis.js';
+import { axes, domainOf } from './axis.js';
 import { type Margin, px, scalingSvg } from './frame.js';
 
 export interface OverlayPoint {
@@ -51,12 +51,7 @@ export function overlayChart(points: readonly OverlayPoint[], options: OverlayOp
     options.title,
     `${options.title} by step. ${(['before', 'after'] as const).map((side, at) => words(points, side, options.names[at]!, options.format)).join(' ')}`,
     SIZE,
-    html`<g class="axis">${ticks.map(
-      (tick) =>
-        html`<line class="grid" x1="${MARGIN.left}" x2="${SIZE.width - MARGIN.right}" y1="${px(y(tick))}" y2="${px(y(tick))}"/><text x="${MARGIN.left - 7}" y="${px(y(tick) + 3.5)}" text-anchor="end">${options.tick(tick, ticks)}</text>`,
-    )}${stepTicks(first, last).map(
-      (place) => html`<text x="${px(x(place))}" y="${SIZE.height - 6}" text-anchor="middle">${place}</text>`,
-    )}</g>${parts !== undefined && html`<line class="parts" x1="${px(x(parts))}" x2="${px(x(parts))}" y1="${MARGIN.top}" y2="${SIZE.height - MARGIN.bottom}"><title>the runs part at step ${parts}</title></line>`}${marks(points, 'before', x, y, options)}${marks(points, 'after', x, y, options)}`,
+    html`${axes({ size: SIZE, margin: MARGIN, x, y, ticks, steps: [first, last], tick: options.tick })}${parts !== undefined && html`<line class="parts" x1="${px(x(parts))}" x2="${px(x(parts))}" y1="${MARGIN.top}" y2="${SIZE.height - MARGIN.bottom}"><title>the runs part at step ${parts}</title></line>`}${marks(points, 'before', x, y, options)}${marks(points, 'after', x, y, options)}`,
   );
 }
 
@@ -93,15 +88,6 @@ function words(
   const [from, to] = [present[0], present.at(-1)];
   if (!from || !to) return `${name}: not measured.`;
   return `${name}: from ${format(from[side]!)} at ${from.place} to ${format(to[side]!)} at ${to.place}.`;
-}
-
-function domainOf(values: readonly number[], fromZero: boolean): readonly [number, number] {
-  const high = Math.max(...values);
-  const low = Math.min(...values);
-  if (values.length === 0) return [0, 1];
-  if (fromZero) return [Math.min(0, low), high > 0 ? high : low < 0 ? 0 : 1];
-  const slack = high > low ? (high - low) * 0.15 : Math.abs(high) * 0.2 || 1;
-  return [low - slack, high + slack];
 }
 
 function isNumber(value: number | null): value is number {

@@ -2,7 +2,7 @@
 import { scaleLinear } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import { type Html, html } from '../html.js';
-import { stepTicks } from './axis.js';
+import { axes, domainOf } from './axis.js';
 import { type Margin, px, scalingSvg } from './frame.js';
 
 export interface SeriesPoint {
@@ -34,16 +34,6 @@ interface Present {
   readonly value: number;
 }
 
-function valueDomain(values: readonly number[], options: SeriesOptions): readonly [number, number] {
-  if (options.domain) return options.domain;
-  const high = Math.max(...values);
-  const low = Math.min(...values);
-  if (options.fromZero) return [Math.min(0, low), high > 0 ? high : low < 0 ? 0 : 1];
-  if (high > low) return [low - (high - low) * 0.15, high + (high - low) * 0.15];
-  const slack = Math.abs(high) * 0.2 || 1;
-  return [low - slack, high + slack];
-}
-
 export function seriesChart(points: readonly SeriesPoint[], options: SeriesOptions): Html {
   const present = points.filter(
     (point): point is Present => point.value !== null && Number.isFinite(point.value),
@@ -66,10 +56,11 @@ export function seriesChart(points: readonly SeriesPoint[], options: SeriesOptio
     .range([MARGIN.left, SIZE.width - MARGIN.right]);
   const y = scaleLinear()
     .domain(
-      valueDomain(
-        present.map((point) => point.value),
-        options,
-      ),
+      options.domain ??
+        domainOf(
+          present.map((point) => point.value),
+          options.fromZero,
+        ),
     )
     .range([SIZE.height - MARGIN.bottom, MARGIN.top]);
   if (!options.domain) y.nice(3);
@@ -83,12 +74,7 @@ export function seriesChart(points: readonly SeriesPoint[], options: SeriesOptio
     options.title,
     about,
     SIZE,
-    html`<g class="axis">${ticks.map(
-      (tick) =>
-        html`<line class="grid" x1="${MARGIN.left}" x2="${SIZE.width - MARGIN.right}" y1="${px(y(tick))}" y2="${px(y(tick))}"/><text x="${MARGIN.left - 7}" y="${px(y(tick) + 3.5)}" text-anchor="end">${options.tick(tick, ticks)}</text>`,
-    )}${stepTicks(first, last).map(
-      (step) => html`<text x="${px(x(step))}" y="${SIZE.height - 6}" text-anchor="middle">${step}</text>`,
-    )}</g>${bars ? barMarks(present, x, y, floor, describe) : lineMarks(points, present, x, y, floor, describe)}`,
+    html`${axes({ size: SIZE, margin: MARGIN, x, y, ticks, steps: [first, last], tick: options.tick })}${bars ? barMarks(present, x, y, floor, describe) : lineMarks(points, present, x, y, floor, describe)}`,
   );
 }
 
