@@ -44,7 +44,7 @@ export class Tokens {
    * as in vLLM.
    */
   canSample(id: number): boolean {
-    return this.isToken(id) || (id >= 0 && id < this.rows);
+    return id >= 0 && id < this.rows;
   }
 
   private isToken(id: number): boolean {
