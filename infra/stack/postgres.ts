@@ -91,7 +91,8 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     const running = await postmaster(dataDir);
     if (running && isServerOf(running.pid, dataDir)) {
       const url = urlOf(running.port, password);
-      if (await answers(url, dataDir, running.pid, deadline)) {
+      const lives = () => isServerOf(running.pid, dataDir);
+      if (await answers(url, dataDir, running.pid, lives, deadline)) {
         await ensureDatabase(url);
         return handle(url, running.pid, dataDir, true);
       }
@@ -103,7 +104,9 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
 
     const started = await launch(binaries, runAs, dataDir, logFile, options);
     const url = urlOf(options.port, password);
-    if (await answers(url, dataDir, started.pid, deadline)) {
+    // Not by its command line, which reads as empty for a moment around each exec (there are two as root).
+    const lives = () => started.child.exitCode === null && started.child.signalCode === null;
+    if (await answers(url, dataDir, started.pid, lives, deadline)) {
       await ensureDatabase(url);
       started.child.unref();
       return handle(url, started.pid, dataDir, false);
@@ -194,8 +197,14 @@ function urlOf(port: number, password: string): string {
 }
 
 /** True when that server says it is ready and opens a session; false when it has ended, or at the deadline. */
-async function answers(url: string, dataDir: string, pid: number, deadline: number): Promise<boolean> {
-  while (isServerOf(pid, dataDir)) {
+async function answers(
+  url: string,
+  dataDir: string,
+  pid: number,
+  lives: () => boolean,
+  deadline: number,
+): Promise<boolean> {
+  while (lives()) {
     const said = await postmaster(dataDir);
     // Its word first: on a taken port somebody else would answer.
     if (said?.pid === pid && said.ready && (await canConnect(url))) return true;

@@ -1,6 +1,7 @@
 /** What a restart, a crash and an absence of the database cost: nothing, nothing, and a clear error. */
 
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -102,6 +103,31 @@ test('a stranger with the process id of a dead server does not keep it from star
   server = await start();
   expect(server.adopted).toBe(false);
 });
+
+// Seen in CI: around an exec the command line reads as empty, and the server was taken for one that had ended.
+test.runIf(process.getuid?.() === 0)(
+  'a server is waited for while its command line says nothing',
+  async () => {
+    await server.stop();
+    const path = process.env.PATH ?? '';
+    const real = path.split(':').map((part) => join(part, 'setpriv'));
+    const hidden = join(folder, 'hidden.sh');
+    await writeFile(
+      join(folder, 'setpriv'),
+      `#!/bin/sh
+printf 'sleep 0.5\nexec ${real.find((file) => existsSync(file))}' > '${hidden}'
+for word; do printf " '%s'" "$word" >> '${hidden}'; done
+exec sh '${hidden}'
+`,
+      { mode: 0o755 },
+    );
+    process.env.PATH = `${folder}:${path}`;
+    server = await start().finally(() => {
+      process.env.PATH = path;
+    });
+    expect(await migrate(server.url)).toEqual([]);
+  },
+);
 
 test('a taken port is named, and the data is none the worse for it', async () => {
   await server.stop();
