@@ -4,13 +4,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import getPort from 'get-port';
 import pg from 'pg';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger, type PgLedgerOptions } from '../activities/ledger/postgres.js';
 import type { Ledger } from '../core/ledger.js';
 import type { LedgerReads } from '../core/ledger-reads.js';
 import { migrate } from '../infra/migrate.js';
+import { freePort } from '../infra/stack/free-port.js';
 import { type RunningPostgres, startPostgres } from '../infra/stack/postgres.js';
 
 /** Environment variable with the folder of the run's server; set by shared-postgres.ts. */
@@ -28,7 +28,7 @@ export interface TestDatabase {
 export async function startTestServer(folder: string): Promise<RunningPostgres> {
   return startPostgres({
     dataDir: join(folder, 'pg'),
-    port: await getPort(),
+    port: await freePort(),
     logFile: join(folder, 'pg.log'),
     durable: false,
   });

@@ -4,8 +4,8 @@
  */
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import getPort from 'get-port';
 import { readJson, writeAtomic } from '../setup/files.mjs';
+import { freePort } from './free-port.js';
 import { claimPort } from './port-claims.js';
 
 export const USUAL_PORTS = {
@@ -43,7 +43,7 @@ export async function rechoose(home: string, ports: Ports, name: PortName): Prom
   const others = new Set(Object.entries(ports).flatMap(([other, port]) => (other === name ? [] : [port])));
   if (!others.has(ports[name]) && (await isFree(ports[name])) && claimPort(home, ports[name])) return false;
   do {
-    ports[name] = await getPort({ host: '127.0.0.1', exclude: others });
+    ports[name] = await freePort(others);
     others.add(ports[name]);
   } while (!claimPort(home, ports[name]));
   writeAtomic(portsFile(home), JSON.stringify(ports));

@@ -14,9 +14,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import getPort from 'get-port';
 import { stringify } from 'yaml';
 import { ROOT } from '../../infra/setup/root.mjs';
+import { freePort } from '../../infra/stack/free-port.js';
 import type { ScriptedCall } from '../../suites/thinkingbox/protocol.js';
 import { pythonEnvironment } from '../../suites/thinkingbox/python.js';
 import { readProcesses, treeSeconds } from './process-times.js';
@@ -68,7 +68,7 @@ export async function measurePeer(options: PeerOptions): Promise<PeerReport> {
     await run(python, ['-m', 'pip', 'install', '--quiet', '--target', packages, ...PACKAGES]);
   }
   const folder = await mkdtemp(join(tmpdir(), 'steadfast-bench-peer-'));
-  const port = await getPort();
+  const port = await freePort();
   const common = pythonEnvironment(python, { thinkingboxDir, dataDir });
   const env = {
     ...common,

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import getPort from 'get-port';
 import { writeAtomic } from '../../infra/setup/files.mjs';
+import { freePort } from '../../infra/stack/free-port.js';
 import { USUAL_PORTS } from '../../infra/stack/ports.js';
 import { stopStack } from '../../infra/stack/stop.js';
 import type { SmallDisk } from './disk.js';
@@ -13,7 +13,7 @@ export async function newHome(): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'steadfast-chaos-'));
   const ports: Record<string, number> = {};
   for (const name of Object.keys(USUAL_PORTS)) {
-    ports[name] = await getPort({ host: '127.0.0.1', exclude: Object.values(ports) });
+    ports[name] = await freePort(Object.values(ports));
   }
   writeAtomic(join(home, 'ports.json'), JSON.stringify(ports));
   return home;

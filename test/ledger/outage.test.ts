@@ -6,11 +6,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import getPort from 'get-port';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPool } from '../../activities/ledger/pool.js';
 import { createPgLedger } from '../../activities/ledger/postgres.js';
 import { migrate } from '../../infra/migrate.js';
+import { freePort } from '../../infra/stack/free-port.js';
 import { type RunningPostgres, startPostgres } from '../../infra/stack/postgres.js';
 import { begin, claim, clean, planned } from './fixtures.js';
 
@@ -23,7 +23,7 @@ const start = () =>
 beforeAll(async () => {
   // Mode 0700: as root, the server gets through a folder that is closed to the user it runs as.
   folder = await mkdtemp(join(tmpdir(), 'steadfast outage '));
-  port = await getPort();
+  port = await freePort();
   server = await start();
   await migrate(server.url);
 });
@@ -73,7 +73,7 @@ test('what was answered before a crash is there after it', async () => {
 });
 
 test('a database that is not there is one clear error, worth another try', async () => {
-  const nobody = createPool(`postgresql://x:y@127.0.0.1:${await getPort()}/z`);
+  const nobody = createPool(`postgresql://x:y@127.0.0.1:${await freePort()}/z`);
   const ledger = createPgLedger(nobody, { waitMs: 200 });
   const answer = ledger.counts('eval/x');
   await expect(answer).rejects.toMatchObject({ kind: 'ledger', code: 'unreachable', retry: true });

@@ -1,8 +1,8 @@
 /** Posting a message: what is tried again, what is final, and that no error holds the address. */
 import { ApplicationFailure } from '@temporalio/common';
-import getPort from 'get-port';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { post, regressionMessage } from '../../activities/nightly/webhook.js';
+import { freePort } from '../../infra/stack/free-port.js';
 import { month, SCHEDULE } from './fixture.js';
 import { type Hook, startHook } from './hook.js';
 
@@ -38,7 +38,7 @@ it.each([
 });
 
 it('nobody there: tried again, and the error names no host and no path', async () => {
-  const port = await getPort();
+  const port = await freePort();
   const error = await failure(`http://127.0.0.1:${port}/${hook.secret}`);
   expect(error).toMatchObject({
     message: 'the address of HOOK cannot be reached (ECONNREFUSED)',

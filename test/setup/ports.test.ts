@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { freePort } from '../../infra/stack/free-port.js';
 import { claimPort } from '../../infra/stack/port-claims.js';
 import { choosePorts } from '../../infra/stack/ports.js';
 
@@ -25,6 +26,13 @@ it('six homes choose at once: no port twice; each finds its own again', async ()
   const all = chosen.flatMap((ports) => Object.values(ports));
   expect(new Set(all).size).toBe(all.length);
   expect(await choosePorts(six[0]!, new Set())).toEqual(chosen[0]);
+});
+
+// On Linux the system lends 32768 to 60999: such a port may be gone while its killed server is started again.
+it('a port in place of a taken one is none that the system lends to outgoing connections', async () => {
+  const many = await Promise.all(Array.from({ length: 30 }, () => freePort()));
+  expect(new Set(many).size).toBe(30);
+  expect(many.filter((port) => port < 10_000 || port >= 32_768)).toEqual([]);
 });
 
 it('a claim ends with its process, also one that was killed', async () => {

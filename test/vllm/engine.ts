@@ -5,7 +5,7 @@ import { existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import getPort from 'get-port';
+import { freePort } from '../../infra/stack/free-port.js';
 import { BASE, ROOT } from '../trainer/server.js';
 
 /** The checkout's own plugin, whatever was installed. */
@@ -49,7 +49,7 @@ async function serve(
   model: string,
   contextTokens: number,
 ): Promise<VllmServer> {
-  const port = await getPort();
+  const port = await freePort();
   const log = path.join(folder, 'server.log');
   const out = openSync(log, 'a');
   const child = spawn(
