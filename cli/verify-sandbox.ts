@@ -29,9 +29,11 @@ export function registerVerifySandbox(verify: Command): void {
           const found = await verifySandboxes({ pool, host: os.hostname(), living, workerIsAlive });
           if (json) printJson(found);
           else {
-            const { known, intended, created, released, reaped, problems } = found;
+            const { known, intended, created, released, reaped, waiting, problems } = found;
             print(
-              `sandboxes  ${known} = ${released} released + ${reaped} reaped + ${intended + created} open`,
+              `sandboxes  ${known} = ${released} released + ${reaped} reaped + ${intended + created} open${
+                waiting === 0 ? '' : ` (${waiting} started ahead)`
+              }`,
             );
             print(`here now   ${found.living}`);
             for (const problem of problems) print(`${pc.red('✗')} ${problem}`);

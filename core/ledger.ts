@@ -56,12 +56,17 @@ export interface BeginTry {
   /** Temporal's own attempt number of this activity, from 1 (above 1 after a worker was lost). */
   readonly activityAttempt: number;
   readonly worker: string;
-  readonly sandbox: {
-    readonly name: string;
-    readonly isolation: string;
-    readonly host: string;
-    readonly expiresAt: string;
-  };
+  /** Where the name is of one that was started ahead (`sandboxesAhead`), this claims it. */
+  readonly sandbox: IntendedSandbox;
+}
+
+/** A sandbox before anything of it is made. */
+export interface IntendedSandbox {
+  readonly name: string;
+  readonly isolation: string;
+  readonly host: string;
+  /** ISO time. */
+  readonly expiresAt: string;
 }
 
 /** A sandbox that was intended or created and never ended. */
@@ -71,7 +76,10 @@ export interface OpenSandbox {
   readonly worker: string;
   /** ISO time. */
   readonly expiresAt: string;
-  /** Its try has been over for longer than a release takes: the release did not get through. */
+  /**
+   * Its try has been over for longer than a release takes: the release did not get through. Never true of one that was
+   * started ahead and is not claimed.
+   */
   readonly abandoned: boolean;
 }
 
@@ -228,9 +236,12 @@ export interface Ledger {
   reuseAttempts(campaign: string, attempts: readonly ReusedAttempt[]): Promise<number>;
   /**
    * Opens a try, in one statement: closes running tries of the key as lost (their worker died), inserts this one
-   * and the intended sandbox. When the attempt is already clean nothing is written and its summary is returned.
+   * and the intended sandbox, or claims the one of that name that was started ahead (`Fault('ledger', code:
+   * 'conflict')` when that has ended). When the attempt is already clean nothing is written and its summary is returned.
    */
   beginTry(begin: BeginTry): Promise<{ readonly clean?: EpisodeSummary }>;
+  /** Writes down sandboxes that are about to be started ahead, for no try yet; `beginTry` claims them by name. */
+  sandboxesAhead(worker: string, sandboxes: readonly IntendedSandbox[]): Promise<void>;
   sandboxCreated(name: string): Promise<void>;
   sandboxEnded(name: string, how: 'released' | 'reaped'): Promise<void>;
   /** Names of this host's sandboxes that were intended or created and never ended, by workers other than `alive`. */

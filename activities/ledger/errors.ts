@@ -32,6 +32,7 @@ const BY_SQLSTATE: readonly (readonly [RegExp, LedgerCode, boolean, string])[] =
   [/^57014/, 'timeout', true, 'the database took too long'],
   [/^(53100|58030)/, 'disk_full', true, "the database's disk is full or broken"],
   [/^SF404/, 'not_found', false, 'not in the ledger'],
+  [/^SF409/, 'conflict', true, 'somebody else was first'],
   [/^23/, 'constraint', false, 'the database refused a row'],
   [/^(42P01|42883|42703|3F000)/, 'schema', false, 'the database does not have the schema of this version'],
   [/^(28|3D000|42501)/, 'refused', false, 'the database refused us'],

@@ -1,10 +1,10 @@
 /**
- * Sandboxes: from intended (by `beginTry`) to released or reaped. These writes need not be on disk when they return,
+ * Sandboxes: from intended (by `beginTry`, or ahead of the try that will claim it) to released or reaped. These writes need not be on disk when they return,
  * which saves a sync each: a server that crashes in that moment leaves a sandbox that the reaper ends again. And since
  * nobody waits for them but an episode's end, what comes within a moment is one statement for all episodes of the
  * process (docs/benchmarks.md has what that saves).
  */
-import type { Ledger, OpenSandbox } from '../../core/ledger.js';
+import type { IntendedSandbox, Ledger, OpenSandbox } from '../../core/ledger.js';
 import type { Database } from './database.js';
 
 /** Longer: larger statements, and episodes that end later by as much. */
@@ -23,6 +23,14 @@ const NOTE = {
     FROM unnest($1::text[], $2::boolean[], $3::boolean[]) AS n (name, created, released)
     WHERE s.name = n.name AND (s.state = 'intended' OR s.state = 'created' AND n.released) AND ${WITHOUT_SYNC}`,
 };
+/** With a sync, unlike the others: without this row nobody would know of what is made next. */
+const AHEAD = {
+  name: 'sandboxes ahead',
+  text: `INSERT INTO sandboxes (name, warm, isolation, host, worker, expires_at)
+    SELECT n.name, true, n.isolation, n.host, $1, n.expires_at
+    FROM unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS n (name, isolation, host, expires_at)
+    ON CONFLICT (name) DO NOTHING`,
+};
 const REAPED = {
   name: 'sandbox reaped',
   text: `UPDATE sandboxes SET state = 'reaped', ended_at = now()
@@ -31,8 +39,8 @@ const REAPED = {
 const OPEN = {
   name: 'open sandboxes',
   text: `SELECT s.name, s.isolation, s.worker, s.expires_at AS "expiresAt",
-      t.state <> 'running' AND t.ended_at < now() - interval '1 minute' AS abandoned
-    FROM sandboxes s JOIN tries t ON t.id = s.try_id
+      coalesce(t.state <> 'running' AND t.ended_at < now() - interval '1 minute', false) AS abandoned
+    FROM sandboxes s LEFT JOIN tries t ON t.id = s.try_id
     WHERE s.host = $1 AND s.state IN ('intended', 'created') AND s.worker <> ALL ($2::text[])
     ORDER BY s.intended_at, s.name`,
 };
@@ -43,9 +51,14 @@ const ENDED = {
 
 export function sandboxWrites(
   database: Database,
-): Pick<Ledger, 'sandboxCreated' | 'sandboxEnded' | 'openSandboxes' | 'endedSandboxes'> {
+): Pick<Ledger, 'sandboxesAhead' | 'sandboxCreated' | 'sandboxEnded' | 'openSandboxes' | 'endedSandboxes'> {
   const notes = new Notes(database);
   return {
+    async sandboxesAhead(worker, sandboxes) {
+      const column = (name: keyof IntendedSandbox): string[] => sandboxes.map((row) => row[name]);
+      const values = [column('name'), column('isolation'), column('host'), column('expiresAt')];
+      await database.run(AHEAD, [worker, ...values]);
+    },
     sandboxCreated: (name) => notes.add(name, 'created'),
     async sandboxEnded(name, how) {
       if (how === 'released') await notes.add(name, 'released');

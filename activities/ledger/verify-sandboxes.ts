@@ -7,10 +7,11 @@ import type { LivingSandbox } from '../../core/sandbox.js';
 
 const COUNTS = `SELECT count(*) AS known, count(*) FILTER (WHERE state = 'intended') AS intended,
     count(*) FILTER (WHERE state = 'created') AS created, count(*) FILTER (WHERE state = 'released') AS released,
-    count(*) FILTER (WHERE state = 'reaped') AS reaped FROM sandboxes`;
+    count(*) FILTER (WHERE state = 'reaped') AS reaped,
+    count(*) FILTER (WHERE state IN ('intended', 'created') AND try_id IS NULL) AS waiting FROM sandboxes`;
 const OPEN = `SELECT s.name, s.host, s.worker, s.expires_at < now() AS expired,
-    t.state <> 'running' AND t.ended_at < now() - interval '1 minute' AS abandoned
-  FROM sandboxes s JOIN tries t ON t.id = s.try_id
+    coalesce(t.state <> 'running' AND t.ended_at < now() - interval '1 minute', false) AS abandoned
+  FROM sandboxes s LEFT JOIN tries t ON t.id = s.try_id
   WHERE s.state IN ('intended', 'created') ORDER BY s.intended_at, s.name`;
 const STATES = 'SELECT name, state FROM sandboxes WHERE name = ANY ($1::text[])';
 
@@ -31,6 +32,8 @@ export interface SandboxVerification {
   readonly created: number;
   readonly released: number;
   readonly reaped: number;
+  /** Of those intended and created: started ahead, and not claimed by a try. */
+  readonly waiting: number;
   /** What is there on this host, of this stack. */
   readonly living: number;
   readonly problems: readonly string[];
@@ -68,7 +71,17 @@ export async function verifySandboxes(parts: VerifySandboxesParts): Promise<Sand
   const count = (name: string): number => Number(counted?.[name] ?? 0);
   const [intended, created] = [count('intended'), count('created')];
   const [released, reaped] = [count('released'), count('reaped')];
-  return { known: count('known'), intended, created, released, reaped, living: before.length, problems };
+  const waiting = count('waiting');
+  return {
+    known: count('known'),
+    intended,
+    created,
+    released,
+    reaped,
+    waiting,
+    living: before.length,
+    problems,
+  };
 }
 
 /** Those of another stack on this host are in another ledger. */

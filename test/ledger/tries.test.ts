@@ -211,3 +211,45 @@ test('sandboxes go from intended to ended, whoever says it how often', async () 
     reaped: 1,
   });
 });
+
+test('a sandbox that was started ahead is claimed by the try that begins with its name, by one only', async () => {
+  const start = begin(key);
+  const { name, host } = start.sandbox;
+  const soon = new Date(Date.now() + 60_000).toISOString();
+  const row = { name, isolation: 'inline', worker: 'w1', expiresAt: soon, abandoned: false };
+  const unclaimed = { ...start.sandbox, expiresAt: soon };
+  await db.ledger.sandboxesAhead('w1', [unclaimed]);
+  await db.ledger.sandboxesAhead('w1', [unclaimed]);
+  await db.ledger.sandboxCreated(name);
+  expect(await db.ledger.openSandboxes(host, [])).toContainEqual(row);
+  await db.ledger.beginTry(start);
+  await db.ledger.beginTry(start);
+  expect(await db.ledger.openSandboxes(host, [])).toContainEqual({
+    ...row,
+    expiresAt: start.sandbox.expiresAt,
+  });
+  expect(await db.ledger.sandboxCounts(campaign)).toEqual({
+    intended: 0,
+    created: 1,
+    released: 0,
+    reaped: 0,
+  });
+  // Another try with the same name is one of its own, and the sandbox stays the first one's.
+  await db.ledger.beginTry({ ...start, tryNumber: 2 });
+  await db.ledger.sandboxEnded(name, 'released');
+  expect((await db.ledger.sandboxCounts(campaign)).released).toBe(1);
+});
+
+test('a sandbox that was ended before it was claimed begins no try', async () => {
+  const start = begin(key);
+  await db.ledger.sandboxesAhead('w1', [start.sandbox]);
+  await db.ledger.sandboxEnded(start.sandbox.name, 'reaped');
+  await expect(db.ledger.beginTry(start)).rejects.toMatchObject({
+    kind: 'ledger',
+    code: 'conflict',
+    retry: true,
+  });
+  expect(await states()).toEqual([]);
+  await db.ledger.beginTry(begin(key));
+  expect(await states()).toEqual(['1.1 running']);
+});

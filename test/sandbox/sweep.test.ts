@@ -110,6 +110,32 @@ test('one that cannot be ended is told, and the others are ended', async () => {
   expect((await sweep(false)).reaped).toEqual([stuck]);
 });
 
+/** A sandbox as a worker starts it ahead. */
+async function ahead(worker: string, expiresInMs = 3_600_000): Promise<string> {
+  slot += 1;
+  const name = `sf-warm-${process.pid}-${slot}`;
+  const expiresAt = new Date(Date.now() + expiresInMs).toISOString();
+  await db.ledger.sandboxesAhead(worker, [{ name, isolation: 'process', host: HOST, expiresAt }]);
+  open.push(await driver.create({ name, servers: [await processShelf()], signal: never }));
+  await db.ledger.sandboxCreated(name);
+  return name;
+}
+
+test('started ahead: a living worker keeps them until they expire, a dead one’s are ended', async () => {
+  const [mine, expired, orphan] = [await ahead(SELF), await ahead(SELF, -1), await ahead(dead)];
+  const { waiting, created, problems } = await verify();
+  expect([waiting, created]).toEqual([3, 3]);
+  expect([...problems].sort()).toEqual(
+    [
+      `${expired}: past its expiry and never ended (worker ${SELF})`,
+      `${orphan}: its worker ${dead} is gone`,
+    ].sort(),
+  );
+  expect([...(await sweep(false)).reaped].sort()).toEqual([expired, orphan].sort());
+  expect(await driver.living()).toEqual([{ name: mine }]);
+  expect((await sweep(true)).reaped).toEqual([mine]);
+});
+
 test('verify: what adds up, and each thing that is left behind', async () => {
   const fine = await made(SELF);
   const clean = await verify();
