@@ -3,9 +3,10 @@
  */
 import type { EpisodeRef } from '../core/orchestration.js';
 import type { EpisodeSummary } from '../core/outcome.js';
-import { episodes } from './proxies.js';
+import type { EpisodeQueue } from './episode-queue.js';
 
 export interface AttemptOptions {
+  readonly queue: Pick<EpisodeQueue, 'runEpisode'>;
   readonly firstTry: number;
   readonly maxTries: number;
   /** Called after a policy fault, before the next try: brings back weights that a restarted trainer has lost. */
@@ -13,10 +14,12 @@ export interface AttemptOptions {
 }
 
 /**
- * Tries that met a trainer that had lost the weights, e.g. because it was killed, do not use up the attempt's own:
- * the restored trainer answers the next one. Bounded, so that a trainer that never keeps them ends the attempt.
+ * Tries that met a trainer that had lost the weights, e.g. because it was killed, do not use up the attempt's own: the
+ * restored trainer answers the next one. Nor do those whose container ended with its engine: the next one waits until
+ * the engine answers. Bounded, so that what never gets better ends the attempt.
  */
-const WEIGHTS_LOST = { code: 'weights_unavailable', mostForgiven: 20 } as const;
+const FORGIVEN: ReadonlySet<string | undefined> = new Set(['weights_unavailable', 'engine_lost']);
+const MOST_FORGIVEN = 20;
 
 /** Returns the clean summary, or the system error of the last try. */
 export async function settleAttempt(
@@ -26,15 +29,14 @@ export async function settleAttempt(
   let lastTry = options.firstTry + options.maxTries - 1;
   let forgiven = 0;
   for (let tryNumber = options.firstTry; ; tryNumber++) {
-    const summary = await episodes.runEpisode({ ...ref, tryNumber, lastTry });
+    const summary = await options.queue.runEpisode({ ...ref, tryNumber, lastTry });
     if (summary.outcome !== 'system_error') return summary;
     if (summary.retry === false || tryNumber >= lastTry) return summary;
-    if (summary.fault !== 'policy') continue;
-    if (summary.faultCode === WEIGHTS_LOST.code && forgiven < WEIGHTS_LOST.mostForgiven) {
+    if (FORGIVEN.has(summary.faultCode) && forgiven < MOST_FORGIVEN) {
       forgiven++;
       lastTry++;
     }
-    await options.restorePolicy?.();
+    if (summary.fault === 'policy') await options.restorePolicy?.();
   }
 }
 

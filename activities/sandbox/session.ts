@@ -53,8 +53,8 @@ export interface ServerLink {
   readonly health?: () => Promise<string | undefined>;
 }
 
-/** The bounds of a guest that are told apart from any other end of its session. */
-export type LostBy = 'out_of_memory' | 'output_limit';
+/** The bounds of a guest, and the end of the engine itself, that are told apart from any other end of its session. */
+export type LostBy = 'out_of_memory' | 'output_limit' | 'engine_lost';
 
 export class McpSession implements ToolSession {
   private readonly servers = new Map<string, Connected & { readonly link: ServerLink }>();

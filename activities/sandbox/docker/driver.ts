@@ -18,6 +18,7 @@ import { containerOptions, LABELS } from './container-options.js';
 import { type EngineSettings, noEngine, openEngine } from './engine.js';
 import { builtImages, imageByDigest } from './images.js';
 import { CONTAINER_LIMITS, type ContainerLimits } from './limits.js';
+import { throughOutages } from './outage.js';
 import { ContainerTransport } from './transport.js';
 
 /**
@@ -25,7 +26,6 @@ import { ContainerTransport } from './transport.js';
  * low: an outage of minutes uses up the tries of attempts; too high: episodes hold their slots for nothing.
  */
 const ENGINE_WAIT_MS = 5 * 60_000;
-const ENGINE_AGAIN_MS = 500;
 /** Sweeps and `verify` ask for what is there; they come back. */
 const LOOK_MS = 30_000;
 const REMOVE_MS = 12_000;
@@ -48,13 +48,15 @@ export function createDockerDriver(options: DockerDriverOptions): SandboxDriver 
   };
   return {
     isolation: 'docker',
-    create: async (request) => create(await engine(), request, options),
-    reap: (name) =>
-      inTime(`end of sandbox ${name}`, async (signal) => {
-        const found = await labelled(await engine(), `${LABELS.sandbox}=${name}`, options.home, signal);
-        await Promise.all(found.map(({ container }) => remove(container)));
-        return found.length > 0;
-      }),
+    create: async (request) => {
+      const docker = await engine();
+      const { waitMs = ENGINE_WAIT_MS } = options;
+      const takeBack = () => reap(docker, request.name, options);
+      return throughOutages(docker, { signal: request.signal, waitMs, takeBack }, () =>
+        create(docker, request, options),
+      );
+    },
+    reap: async (name) => reap(await engine(), name, options),
     living: () =>
       inTime('list of containers', async (signal) => {
         if (noEngine(options.engine)) return [];
@@ -63,6 +65,14 @@ export function createDockerDriver(options: DockerDriverOptions): SandboxDriver 
         return [...byName.values()];
       }),
   };
+}
+
+function reap(docker: Docker, name: string, { home }: DockerDriverOptions): Promise<boolean> {
+  return inTime(`end of sandbox ${name}`, async (signal) => {
+    const found = await labelled(docker, `${LABELS.sandbox}=${name}`, home, signal);
+    await Promise.all(found.map(({ container }) => remove(container)));
+    return found.length > 0;
+  });
 }
 
 async function create(
@@ -90,7 +100,7 @@ async function create(
         const guest = { request, container, image, name: nameOf(request, spec) };
         const { limits = CONTAINER_LIMITS, engine, host, home, waitMs = ENGINE_WAIT_MS } = options;
         const locked = containerOptions({ ...guest, host, home, limits, runtime: engine.runtime });
-        const making = createWhenReached(docker, locked, request.signal, waitMs);
+        const making = docker.createContainer(locked);
         creating.push(making);
         const clock = {
           ms: waitMs,
@@ -123,26 +133,6 @@ async function create(
     throw error;
   }
   return { name: request.name, tools: session, release };
-}
-
-/** Again while nothing listens there, for `waitMs`: what has not reached the engine has made nothing. */
-async function createWhenReached(
-  docker: Docker,
-  options: Docker.ContainerCreateOptions,
-  signal: AbortSignal,
-  waitMs: number,
-): Promise<Container> {
-  for (const since = performance.now(); ; ) {
-    try {
-      return await docker.createContainer(options);
-    } catch (error) {
-      const { code = '' } = error as { code?: string };
-      const waited = performance.now() - since;
-      if (!['ECONNREFUSED', 'ENOENT'].includes(code) || signal.aborted || waited + ENGINE_AGAIN_MS > waitMs)
-        throw error;
-      await new Promise((resolve) => setTimeout(resolve, ENGINE_AGAIN_MS));
-    }
-  }
 }
 
 /** After a failed start. What is left when the engine does not answer is ended by label and expiry. */

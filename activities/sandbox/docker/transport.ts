@@ -127,6 +127,9 @@ export class ContainerTransport implements Transport {
       if (State.OOMKilled) this.by = 'out_of_memory';
       this.how = State.OOMKilled ? '(killed: out of memory) ' : `(exit ${State.ExitCode}) `;
     } catch (error) {
+      const { statusCode } = error as { statusCode?: number };
+      // No answer at all, which a guest cannot bring about: the engine has ended, or hangs, and what it held with it.
+      if (statusCode === undefined) this.by = 'engine_lost';
       this.how = `(how it ended is not known: ${error instanceof Error ? error.message : String(error)}) `;
     }
   }

@@ -1,0 +1,68 @@
+/**
+ * An engine that goes away while something is started on it: being started again, hanging, updated. That is nobody's
+ * failure: what was begun is taken back as soon as the engine answers, and begun anew, for a bounded time.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
+import { Fault } from '../../../core/faults.js';
+
+/** Between two looks at an engine that does not answer. */
+const AGAIN_MS = 500;
+/** An engine that hangs takes connections and says nothing. */
+const PING_MS = 5_000;
+
+/** How the system says that nothing listens there, or that who listened has gone. */
+const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'ECONNABORTED', 'EPIPE']);
+
+export interface OutageOptions {
+  readonly signal: AbortSignal;
+  /** How long all of it may take before an outage is an error after all, ms. */
+  readonly waitMs: number;
+  /** Takes back what the last `work` may have left in the engine; called when it answers again. */
+  readonly takeBack: () => Promise<unknown>;
+}
+
+/** What `work` gives, begun again after every outage. Throws what it throws, of the last outage when `waitMs` is over. */
+export async function throughOutages<T>(
+  engine: Docker,
+  { signal, waitMs, takeBack }: OutageOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const until = performance.now() + waitMs;
+  const over = (): boolean => signal.aborted || performance.now() + AGAIN_MS > until;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (over() || (error instanceof Fault && !error.retry)) throw error;
+      if (!engineGone(error) && (await answers(engine))) throw error;
+      do {
+        if (over()) throw error;
+        await sleep(AGAIN_MS);
+      } while (!(await answers(engine)));
+      // Gone again: the next round says so.
+      await takeBack().catch(() => undefined);
+    }
+  }
+}
+
+/** Whether an error, or what caused it, says that the engine's side of a connection is no more. */
+export function engineGone(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    const { code } = each as { code?: string };
+    if (code === 'engine_lost' || (code !== undefined && GONE.has(code))) return true;
+  }
+  return false;
+}
+
+/** The client's types know of no signal here; the client does. */
+type Ping = { ping(options: { readonly abortSignal: AbortSignal }): Promise<unknown> };
+
+async function answers(engine: Docker): Promise<boolean> {
+  try {
+    await (engine as unknown as Ping).ping({ abortSignal: AbortSignal.timeout(PING_MS) });
+    return true;
+  } catch {
+    return false;
+  }
+}
