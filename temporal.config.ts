@@ -6,6 +6,11 @@
 /** Task queues. GPU queues are per trainer host; `gpu` is the local one. */
 export const QUEUES = { pipeline: 'pipeline', sandbox: 'sandbox', gpu: 'gpu' } as const;
 
+/** The queue of one GPU host: its probes and what it serves. `host` is the name that run files and workers give it. */
+export function hostQueue(host: string): string {
+  return `${QUEUES.gpu}-${host}`;
+}
+
 export const NAMESPACE = 'default';
 
 /** Closed workflows are kept this long; identity is the ledger's, which forgets nothing. */
@@ -110,6 +115,16 @@ export const PARALLEL_SHARDS = 4;
 export const LANES = 48;
 /** More is a slip of the keyboard: a workflow may have 2,000 activities pending, and a shard needs room for its own. */
 export const MAX_LANES = 1_000;
+
+/**
+ * Levels of the sandbox queue, by priority of a campaign: Temporal's priority keys, of which 1 is the first of 5 and 3
+ * what everything else has; and the campaign's weight among those of its level (workflows/episode-queue.ts).
+ */
+export const SHARING = {
+  high: { level: 2, weight: 16 },
+  middle: { level: 3, weight: 4 },
+  low: { level: 4, weight: 1 },
+} as const;
 
 /** Concurrent episodes of one sandbox worker process. */
 export const SANDBOX_WORKER_SLOTS = 48;

@@ -3,10 +3,15 @@ import { UsageError } from '../core/faults.js';
 import { type WorkerEnvironment, workerEnvironment } from './environment.js';
 import { outliveLog } from './log.js';
 
-export async function workerMain(run: (environment: WorkerEnvironment) => Promise<void>): Promise<void> {
+export function workerMain(run: (environment: WorkerEnvironment) => Promise<void>): Promise<void>;
+export function workerMain<E>(run: (environment: E) => Promise<void>, read: () => E): Promise<void>;
+export async function workerMain<E>(
+  run: (environment: E) => Promise<void>,
+  read: () => E = workerEnvironment as () => E,
+): Promise<void> {
   outliveLog();
   try {
-    await run(workerEnvironment());
+    await run(read());
     process.exit(0);
   } catch (error) {
     process.stderr.write(`${words(error)}\n`);

@@ -10,7 +10,7 @@ const CONNECT_EVERY_MS = 500;
 
 /** Resolves when the worker has drained. Rejects when it fails; the supervisor starts it again. */
 export async function runWorker(
-  environment: WorkerEnvironment,
+  environment: Pick<WorkerEnvironment, 'temporalAddress' | 'namespace' | 'identity'>,
   options: Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>,
 ): Promise<void> {
   Runtime.install({ logger: workerLogger('WARN'), shutdownSignals: [] });

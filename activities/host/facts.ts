@@ -1,0 +1,67 @@
+/** What this machine is and has, asked of its driver, its Python and its file systems. */
+import os from 'node:os';
+import path from 'node:path';
+import type { FolderFacts, GpuFacts, HostFacts, HostQuestions } from '../../core/cluster.js';
+import { folderFacts } from './folders.js';
+import { listGpus } from './gpus.js';
+import { HashCache } from './hash-cache.js';
+import { modelFacts } from './model-folder.js';
+import { proxiesOf } from './proxies.js';
+import { installedIn } from './python.js';
+
+export interface FactsOptions {
+  readonly host: string;
+  /** For digests that were computed once. */
+  readonly home: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Never throws for what is wrong on the machine: the answer says it. */
+export function machineFacts({ host, home, env = process.env }: FactsOptions) {
+  return async (questions: HostQuestions, signal: AbortSignal): Promise<HostFacts> => {
+    const startedAt = Date.now();
+    const [gpus, python, folders, model] = await Promise.all([
+      told<readonly GpuFacts[]>([], listGpus(signal)),
+      told(
+        { packages: {}, files: {} },
+        questions.python === null
+          ? Promise.resolve({ packages: {}, files: {} })
+          : installedIn(questions.python, questions.packages, questions.files, signal),
+      ),
+      Promise.all(
+        questions.folders.map(
+          async (name): Promise<[string, FolderFacts]> => [name, await folderFacts(name)],
+        ),
+      ),
+      questions.model &&
+        modelFacts(
+          questions.model.folder,
+          questions.model.tokens,
+          new HashCache(path.join(home, 'model-hashes.json')),
+          signal,
+        ),
+    ]);
+    return {
+      host,
+      machine: os.hostname(),
+      startedAt,
+      gpus: gpus.value,
+      gpuProblem: gpus.problem,
+      packages: python.value.packages,
+      pythonProblem: python.problem,
+      files: python.value.files,
+      folders: Object.fromEntries(folders),
+      model,
+      proxies: proxiesOf(env),
+      endedAt: Date.now(),
+    };
+  };
+}
+
+async function told<T>(otherwise: T, asked: Promise<T>): Promise<{ value: T; problem: string | null }> {
+  try {
+    return { value: await asked, problem: null };
+  } catch (error) {
+    return { value: otherwise, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,37 @@
+/** What the worker of a GPU host is told by its environment: less than other workers need. */
+import os from 'node:os';
+import { requireHostName } from '../core/cluster.js';
+import { UsageError } from '../core/faults.js';
+
+export interface HostEnvironment {
+  readonly temporalAddress: string;
+  readonly namespace: string;
+  readonly home: string;
+  /** Name of the host in run files: `STEADFAST_GPU_HOST`, else the machine's own. */
+  readonly gpuHost: string;
+  readonly identity: string;
+}
+
+/** Reads `process.env`. Throws one `UsageError` that lists every variable that is missing. */
+export function hostEnvironment(env: NodeJS.ProcessEnv = process.env): HostEnvironment {
+  const { TEMPORAL_ADDRESS = '', STEADFAST_HOME = '' } = env;
+  const missing = Object.entries({ TEMPORAL_ADDRESS, STEADFAST_HOME }).flatMap(([name, value]) =>
+    value === '' ? [name] : [],
+  );
+  if (missing.length > 0) {
+    const expected = 'TEMPORAL_ADDRESS and STEADFAST_HOME';
+    throw new UsageError(
+      'environment of the worker',
+      expected,
+      `no ${missing.join(', ')}`,
+      'See docs/workers.md.',
+    );
+  }
+  return {
+    temporalAddress: TEMPORAL_ADDRESS,
+    namespace: env.TEMPORAL_NAMESPACE || 'default',
+    home: STEADFAST_HOME,
+    gpuHost: requireHostName('STEADFAST_GPU_HOST', env.STEADFAST_GPU_HOST || os.hostname()),
+    identity: `${os.hostname()}:${process.pid}`,
+  };
+}
