@@ -1,9 +1,10 @@
 /** `pause`, `unpause`, `stop`, `extend`, `lanes`: updates with validation on the workflow that a person started. */
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { UsageError } from '../core/faults.js';
 import type { CampaignRow } from '../core/ledger.js';
+import { PRIORITIES, type Priority, requirePoolName } from '../core/sharing.js';
 import type { ControlState } from '../workflows/control.js';
 import type { StackContext } from './context.js';
 import { withStack } from './context.js';
@@ -11,8 +12,9 @@ import { printJson, say } from './output.js';
 import { extendRun } from './run/extend.js';
 import { resolveCampaign } from './run/find.js';
 import { goOnHint } from './run/go-on-text.js';
-import { hasEnded, notedLanes, startWorkflow } from './run/launch.js';
+import { hasEnded, notedLanes, notedPlace, startWorkflow } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
+import { requirePool } from './run/pool.js';
 import { withoutWorkflow } from './run/troubles.js';
 
 interface ControlOptions {
@@ -76,8 +78,41 @@ export function registerLanes(program: Command): void {
     );
 }
 
+export function registerPriority(program: Command): void {
+  control(
+    program,
+    'priority',
+    'Change who goes first where several campaigns wait for sandboxes, from the next try on.',
+  )
+    .addArgument(new Argument('<priority>', 'before whom').choices(PRIORITIES))
+    .action((name: string, priority: Priority, options: ControlOptions) =>
+      send(name, 'priority', priority, options, `has priority ${priority} from the next try on`),
+    );
+}
+
+export function registerPool(program: Command): void {
+  control(program, 'pool', 'Play the rest in another pool of sandbox workers, from the next try on.')
+    .argument('<pool>', 'its name; "" for the workers without one')
+    .action((name: string, asked: string, options: ControlOptions) =>
+      withStack(async (context) => {
+        const pool = asked === '' ? null : requirePoolName('pool', asked);
+        await requirePool(context, pool);
+        const where = pool === null ? 'the pool without a name' : `pool ${pool}`;
+        await send(name, 'pool', pool, options, `is played in ${where} from the next try on`);
+      }),
+    );
+}
+
 /** What comes after the name in a verb's example. */
-const EXAMPLE_TAILS: Readonly<Record<string, string>> = { extend: ' --steps 100', lanes: ' 12' };
+const EXAMPLE_TAILS: Readonly<Record<string, string>> = {
+  extend: ' --steps 100',
+  lanes: ' 12',
+  priority: ' high',
+  pool: ' gvisor',
+};
+
+/** Changes that a later start of the same campaign has too. */
+const NOTED: ReadonlySet<string> = new Set(['lanes', 'priority', 'pool']);
 
 function control(program: Command, verb: string, description: string): Command {
   return program
@@ -91,7 +126,7 @@ function control(program: Command, verb: string, description: string): Command {
 async function send(
   name: string,
   update: string,
-  argument: string | number | undefined,
+  argument: string | number | null | undefined,
   options: ControlOptions,
   done: string,
 ): Promise<void> {
@@ -105,7 +140,7 @@ async function send(
     const state =
       (update === 'unpause' ? await startedAgain(context, row) : undefined) ??
       (await sendUpdate(context, id, update, argument));
-    if (update === 'lanes') await (await context.ledger()).noteOnCampaign(id, { lanes: argument });
+    if (NOTED.has(update)) await (await context.ledger()).noteOnCampaign(id, { [update]: argument });
     if (options.json) printJson({ id, state });
     say(`${id} ${done}.`);
   });
@@ -121,7 +156,7 @@ async function startedAgain(context: StackContext, row: CampaignRow): Promise<Co
   const gone = await withoutWorkflow(await context.temporal(), [id]);
   if (gone.length === 0) return undefined;
   await (await context.ledger()).noteOnCampaign(id, { cause: null }, 'running');
-  await startWorkflow(context, id, kind, notedLanes(row), { ended: false });
+  await startWorkflow(context, id, kind, notedLanes(row), { ended: false, place: notedPlace(row) });
   return { paused: false, stop: 'no' };
 }
 
@@ -130,13 +165,13 @@ export async function sendUpdate(
   context: StackContext,
   id: string,
   update: string,
-  argument?: string | number,
+  argument?: string | number | null,
 ): Promise<unknown> {
   const handle = (await context.temporal()).workflow.getHandle<Workflow>(id);
   try {
     return await (argument === undefined
       ? handle.executeUpdate<unknown, []>(update)
-      : handle.executeUpdate<unknown, [string | number]>(update, { args: [argument] }));
+      : handle.executeUpdate<unknown, [string | number | null]>(update, { args: [argument] }));
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) {
       throw new UsageError(

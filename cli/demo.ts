@@ -8,6 +8,7 @@ import pc from 'picocolors';
 import type { CampaignConfig } from '../core/campaign.js';
 import { campaignId } from '../core/keys.js';
 import type { RunFile } from '../core/schemas/run-file.js';
+import { placeOf } from '../core/sharing.js';
 import { startableId } from '../core/stage-configs.js';
 import type { Suite } from '../core/suite.js';
 import { homeFolder } from '../infra/setup/root.mjs';
@@ -144,7 +145,7 @@ interface Outcome {
 async function run(
   { name, json = false }: DemoOptions,
   config: CampaignConfig,
-  { lanes, providers = {} }: RunFile & { lanes: number },
+  { lanes, providers = {}, ...file }: RunFile & { lanes: number },
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   say(pc.bold('Starting the local stack'));
@@ -153,7 +154,7 @@ async function run(
   const context = openStack(info);
   try {
     await declareProviders(await context.rates(), campaignId('pipeline', name), config, providers);
-    const { id, how, row } = await launch(context, name, config, lanes);
+    const { id, how, row } = await launch(context, name, config, lanes, placeOf(file));
     say(pc.bold(SAID[how](id)));
     // A step that had failed waits for a person: typing the command again is that person's word.
     if (how === 'attached') await sendUpdate(context, id, 'unpause');

@@ -16,6 +16,7 @@ import {
   withoutPins,
 } from '../core/nightly/schedule.js';
 import type { RunFile } from '../core/schemas/run-file.js';
+import { placeOf } from '../core/sharing.js';
 import { readStack } from '../infra/stack/info.js';
 import { LANES, NIGHTLY } from '../temporal.config.js';
 import { openStack, type StackContext, withStack } from './context.js';
@@ -42,6 +43,7 @@ export interface CreateOptions extends Omit<StageOptions, 'detach'> {
   readonly baseline?: string;
   readonly webhookEnv?: string;
   readonly exhaustedAsFailed?: boolean;
+  readonly allowIncomplete?: boolean;
   readonly replace?: boolean;
 }
 
@@ -92,7 +94,9 @@ async function resolve(options: CreateOptions): Promise<Resolved> {
   });
   requireKeys(evaluation);
   const baseline = options.baseline ?? null;
-  return { config: { timing, evaluation, lanes: file.lanes ?? LANES, baseline, webhookEnv }, file };
+  const lanes = file.lanes ?? LANES;
+  const allowed = options.allowIncomplete ? { allowIncomplete: true as const } : {};
+  return { config: { timing, evaluation, lanes, baseline, webhookEnv, ...placeOf(file), ...allowed }, file };
 }
 
 async function nightlyFile(options: CreateOptions): Promise<RunFile> {

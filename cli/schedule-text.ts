@@ -1,13 +1,15 @@
 /** Schedules and nights in words. */
-import { moment, points } from '../activities/report/format.js';
+import { exactMoment, moment, percent, points } from '../activities/report/format.js';
 import { nightWord } from '../activities/report/nightly/data.js';
 import {
   modelWords,
   type NightComparison,
   type NightRow,
+  type NightScore,
   type ScheduleConfig,
 } from '../core/nightly/schedule.js';
 import type { Estimate } from '../core/report-data.js';
+import { USUAL_PRIORITY } from '../core/sharing.js';
 import { durationWords } from './schedule-timing.js';
 
 export function whenText(time: Date | undefined): string {
@@ -16,7 +18,7 @@ export function whenText(time: Date | undefined): string {
 
 export function settingsText(
   name: string,
-  { timing, evaluation, lanes, baseline, webhookEnv }: ScheduleConfig,
+  { timing, evaluation, lanes, priority, pool, baseline, webhookEnv, allowIncomplete }: ScheduleConfig,
 ): string {
   return [
     `schedule    ${name}`,
@@ -26,9 +28,24 @@ export function settingsText(
     `model       ${modelWords(evaluation)}`,
     `suite       ${evaluation.suite} ${evaluation.suiteDigest}`,
     `attempts    ${evaluation.tasks.length} tasks × ${evaluation.repeat}, ${lanes} lanes, seed ${evaluation.seed}`,
+    `priority    ${priority ?? USUAL_PRIORITY.eval}${pool ? `, in pool ${pool}` : ''}`,
     `baseline    ${baseline ?? 'none'}`,
+    ...(allowIncomplete ? ['scores      of incomplete coverage too, which say so'] : []),
     `told        ${webhookEnv === null ? 'nobody' : `the address in ${webhookEnv}`}`,
   ].join('\n');
+}
+
+/** One night in one line. */
+export function nightLine(night: NightRow): string {
+  const { score, cause, notComparable } = night.record;
+  const figures = score ? `pass@1 ${percent(score.passAt1.value)}${partlyText(score)}` : (cause ?? '');
+  const marks = notComparable?.length ? '  not comparable with published results' : '';
+  return `${exactMoment(night.at)}  ${nightWord({ at: night.at, night }).padEnd(10)}  ${figures}${marks}`;
+}
+
+/** What stands behind a score of incomplete coverage. */
+export function partlyText({ incomplete }: NightScore): string {
+  return incomplete === undefined ? '' : ` (incomplete: ${incomplete})`;
 }
 
 /** One night, with all that it was compared with. */
@@ -36,14 +53,15 @@ export function nightText(night: NightRow): string {
   const { record } = night;
   const { score } = record;
   const lines = [
-    `night       ${moment(night.at)}  ${nightWord({ at: night.at, night })}`,
+    `night       ${exactMoment(night.at)}  ${nightWord({ at: night.at, night })}`,
     `evaluation  ${night.evaluation}`,
     ...(record.model ? [`model       ${record.model}`] : []),
   ];
   if (score) {
+    const partly = partlyText(score);
     lines.push(
-      `pass@1      ${estimate(score.passAt1)}`,
-      `${`${score.k}/${score.k}`.padEnd(11)} ${estimate(score.observedK)}, ${score.dependable} of ${score.tasks} tasks`,
+      `pass@1      ${estimate(score.passAt1)}${partly}`,
+      `${`${score.k}/${score.k}`.padEnd(11)} ${estimate(score.observedK)}, ${score.dependable} of ${score.tasks} tasks${partly}`,
     );
   }
   for (const why of record.notComparable ?? []) lines.push(`not comparable with published results: ${why}`);

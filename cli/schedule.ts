@@ -1,6 +1,6 @@
 /** `steadfast schedule`: evaluations by the clock. Each subcommand's work is loaded when it is used. */
 import type { Command } from 'commander';
-import { integer, LIMITS, modelOptions } from './run/options.js';
+import { integer, LIMITS, modelOptions, POOL_WORDS, poolName, priorityOption } from './run/options.js';
 import type { CreateOptions } from './schedule-create.js';
 import { durationOption } from './schedule-timing.js';
 
@@ -47,9 +47,12 @@ function registerCreate(schedule: Command): void {
       .option('--repeat <n>', 'attempts a task (20)', integer(1, LIMITS.repeat))
       .option('--seed <n>', 'seed of every night', integer(0))
       .option('--lanes <n>', 'episodes in flight (48)', integer(1, LIMITS.lanes))
+      .addOption(priorityOption())
+      .option('--pool <name>', POOL_WORDS, poolName)
       .option('--baseline <evaluation>', 'compare every night with this one too, e.g. eval/base')
       .option('--webhook-env <name>', 'environment variable with the address that is told of a regression')
       .option('--exhausted-as-failed', 'score attempts 0 whose every try met a system error, and say so')
+      .option('--allow-incomplete', 'a night of incomplete coverage shows a score too, which says so')
       .option('--replace', 'replace a schedule of that name; its nights stay')
       .option('--dry-run', 'resolve and check everything, make nothing')
       .option('--json', 'print one JSON document'),

@@ -7,7 +7,7 @@ import type { CampaignRow } from '../core/ledger.js';
 import { type StackContext, withStack } from './context.js';
 import { printJson, say } from './output.js';
 import { resolveRun, resolveStep } from './run/find.js';
-import { hasEnded, notedLanes, startWorkflow } from './run/launch.js';
+import { hasEnded, notedLanes, notedPlace, startWorkflow } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
 
 /** A run that was started again for this is asked until it has opened. */
@@ -44,7 +44,11 @@ export async function skipStep(context: StackContext, name: string, step: number
   if (!hasEnded(row) && (await asked(context, row.id, step))) return row;
   // It has ended: it is opened again, paused, so that nothing of the step runs before it is left out.
   const paused = { paused: true, stop: 'no' } as const;
-  await startWorkflow(context, row.id, 'train', notedLanes(row), { ended: hasEnded(row), control: paused });
+  await startWorkflow(context, row.id, 'train', notedLanes(row), {
+    ended: hasEnded(row),
+    control: paused,
+    place: notedPlace(row),
+  });
   for (const deadline = Date.now() + OPENING_MS; ; ) {
     try {
       if (await asked(context, row.id, step)) return row;

@@ -121,6 +121,18 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./control.js')).registerLanes,
   },
   {
+    name: 'priority',
+    summary: 'change who goes first where several wait for sandboxes',
+    group: CONTROL,
+    load: async () => (await import('./control.js')).registerPriority,
+  },
+  {
+    name: 'pool',
+    summary: 'play the rest in another pool of sandbox workers',
+    group: CONTROL,
+    load: async () => (await import('./control.js')).registerPool,
+  },
+  {
     name: 'skip',
     summary: 'leave a failed step out and go on with the next',
     group: CONTROL,

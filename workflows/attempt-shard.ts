@@ -7,6 +7,7 @@ import { shardPositions } from '../core/shards.js';
 import { SHARD_HISTORY } from '../temporal.config.js';
 import { settleAttempt, singleFlight } from './attempt.js';
 import { Control, type ControlState } from './control.js';
+import { EpisodeQueue } from './episode-queue.js';
 import { inLanes } from './lanes.js';
 import { campaigns, trainers } from './proxies.js';
 
@@ -44,6 +45,7 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
   const restorePolicy = singleFlight(async () => {
     if (input.servedByTrainer) weightVersion = (await trainers.serveModel(campaign)).weightVersion;
   });
+  const queue = new EpisodeQueue(campaign, control);
   let position = 0;
   const { mostEvents = SHARD_HISTORY.mostEvents } = input;
   // Room for what is in flight to end, and for tries that are made again.
@@ -62,7 +64,7 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
           slot: String(ordinal % input.repeat),
           ...(weightVersion === undefined ? {} : { weightVersion }),
         },
-        { firstTry: plan.firstTry, maxTries: input.maxTries, restorePolicy },
+        { queue, firstTry: plan.firstTry, maxTries: input.maxTries, restorePolicy },
       );
       if (summary.outcome === 'system_error') exhausted++;
       else clean++;

@@ -12,12 +12,14 @@ import {
 import { shardId } from '../core/keys.js';
 import type { CampaignState } from '../core/ledger.js';
 import { shardRanges } from '../core/shards.js';
+import type { Place } from '../core/sharing.js';
 import { PARALLEL_SHARDS, SHARD_SIZE } from '../temporal.config.js';
 import { attemptShard } from './attempt-shard.js';
 import { Control, type ControlState } from './control.js';
+import { EpisodeQueue } from './episode-queue.js';
 import { recordingFailure } from './failure.js';
 import { inLanes } from './lanes.js';
-import { campaigns, episodes } from './proxies.js';
+import { campaigns } from './proxies.js';
 import { ShardSeats } from './shard-seats.js';
 
 export interface CampaignInput {
@@ -38,6 +40,7 @@ export interface CampaignResult {
 interface Ended {
   readonly result: CampaignResult;
   readonly screens: boolean;
+  readonly place: Place;
 }
 
 async function runAttempts({ campaign, lanes, control: initial }: CampaignInput): Promise<Ended> {
@@ -62,7 +65,7 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
     },
   };
   await control.unlessStopped(async () => {
-    if (plan.samplesTokens ?? plan.servedByTrainer) await episodes.proveParity(campaign);
+    if (plan.samplesTokens ?? plan.servedByTrainer) await new EpisodeQueue(campaign, control).proveParity();
     await inLanes(
       width,
       () => (control.stopping || shard >= ranges.length ? undefined : shard++),
@@ -101,26 +104,26 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
   const ended = clean + exhausted === plan.taskCount * plan.repeat;
   const state: CampaignState = ended ? 'done' : 'stopped';
   await CancellationScope.nonCancellable(() => campaigns.closeCampaign(campaign, state, null));
-  return { result: { state, clean, exhausted }, screens: plan.screens ?? false };
+  return { result: { state, clean, exhausted }, screens: plan.screens ?? false, place: control.place };
 }
 
 /** Every candidate × n attempts; its rows are what selection reads. A reference screen begins the probe that follows it. */
 export async function probeCampaign(input: CampaignInput): Promise<CampaignResult> {
   return recordingFailure(input.campaign, async () => {
-    const { result, screens } = await runAttempts(input);
-    if (screens && result.state === 'done') await beginScreened(input);
+    const { result, screens, place } = await runAttempts(input);
+    if (screens && result.state === 'done') await beginScreened(input, place);
     return result;
   });
 }
 
 /** The probe is a campaign of its own: it outlives the screen, and is paused and stopped by its own name. */
-async function beginScreened({ campaign, lanes }: CampaignInput): Promise<void> {
+async function beginScreened({ campaign, lanes }: CampaignInput, place: Place): Promise<void> {
   const probe = await campaigns.claimScreened(campaign);
   if (probe === null) return;
   try {
     await startChild(probeCampaign, {
       workflowId: probe,
-      args: [{ campaign: probe, lanes }],
+      args: [{ campaign: probe, lanes, control: { paused: false, stop: 'no', ...place } }],
       parentClosePolicy: 'ABANDON',
     });
   } catch (error) {

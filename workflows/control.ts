@@ -1,6 +1,6 @@
 /**
- * Pause, unpause, stop, and another number of lanes: updates with validation on the workflow that a person started;
- * it hands each on to its running children as a signal. A paused workflow finishes what is in flight and starts
+ * Pause, unpause, stop, another number of lanes, another priority or pool: updates with validation on the workflow that
+ * a person started; it hands each on to its running children as a signal. A paused workflow finishes what is in flight and starts
  * nothing new; so does one with more in flight than it now has lanes.
  */
 import {
@@ -15,10 +15,19 @@ import {
   log,
   setHandler,
 } from '@temporalio/workflow';
+import {
+  isPoolName,
+  isPriority,
+  type Place,
+  POOL_FORM,
+  PRIORITIES,
+  type Priority,
+  placeOf,
+} from '../core/sharing.js';
 import { MAX_LANES } from '../temporal.config.js';
 import type { LaneWidth } from './lanes.js';
 
-export interface ControlState {
+export interface ControlState extends Place {
   readonly paused: boolean;
   /** `now` cancels what is in flight; `after-step` lets the running training step finish. */
   readonly stop: 'no' | 'after-step' | 'now';
@@ -31,6 +40,10 @@ export const unpauseUpdate = defineUpdate<ControlState>('unpause');
 export const stopUpdate = defineUpdate<ControlState, ['after-step' | 'now']>('stop');
 /** Another number of episodes in flight, from the next attempt on. */
 export const lanesUpdate = defineUpdate<ControlState, [number]>('lanes');
+/** Other priority, from the next try on. */
+export const priorityUpdate = defineUpdate<ControlState, [Priority]>('priority');
+/** Other pool, from the next try on; null: the workers of no named one. */
+export const poolUpdate = defineUpdate<ControlState, [string | null]>('pool');
 export const controlSignal = defineSignal<[ControlState]>('control');
 export const controlQuery = defineQuery<ControlState & { readonly lanes: number }>('control-state');
 
@@ -68,6 +81,7 @@ export class Control implements LaneWidth {
   #paused = false;
   #recorded = false;
   #stop: ControlState['stop'] = 'no';
+  #place: Place = {};
   #ending = false;
   #opened = false;
   #recording: Promise<void> | undefined;
@@ -110,16 +124,37 @@ export class Control implements LaneWidth {
         }
       },
     });
+    setHandler(priorityUpdate, (priority) => this.#apply({ ...this.state, priority }), {
+      validator: (priority) => {
+        this.refuseWhenEnding('priority');
+        if (!isPriority(priority)) {
+          throw refusal('priority', `expected ${PRIORITIES.join(', ')}, found ${JSON.stringify(priority)}`);
+        }
+      },
+    });
+    setHandler(poolUpdate, (pool) => this.#apply({ ...this.state, pool }), {
+      validator: (pool) => {
+        this.refuseWhenEnding('pool');
+        if (pool !== null && !isPoolName(pool)) {
+          throw refusal('pool', `expected ${POOL_FORM}, found ${JSON.stringify(pool)}`);
+        }
+      },
+    });
   }
 
   get state(): ControlState {
     const lanes = this.#lanesChanged ? { lanes: this.#lanes } : {};
-    return { paused: this.#paused, stop: this.#stop, ...lanes };
+    return { paused: this.#paused, stop: this.#stop, ...lanes, ...this.#place };
   }
 
   /** Episodes that may be in flight, whether or not it is paused. */
   get lanes(): number {
     return this.#lanes;
+  }
+
+  /** What a person has asked for; children of another kind have their own usual. */
+  get place(): Place {
+    return this.#place;
   }
 
   /** How many may be in flight now: none more while paused. A stop leaves room, so that who waits for it learns of it. */
@@ -256,6 +291,7 @@ export class Control implements LaneWidth {
   #set(next: ControlState): void {
     this.#paused = next.paused;
     this.#stop = next.stop;
+    this.#place = { ...this.#place, ...placeOf(next) };
     if (next.lanes !== undefined) {
       this.#lanes = next.lanes;
       this.#lanesChanged = true;
@@ -281,7 +317,8 @@ export class Control implements LaneWidth {
 }
 
 function differs(a: ControlState, b: ControlState): boolean {
-  return a.paused !== b.paused || a.stop !== b.stop || a.lanes !== b.lanes;
+  const flow = a.paused !== b.paused || a.stop !== b.stop || a.lanes !== b.lanes;
+  return flow || a.priority !== b.priority || a.pool !== b.pool;
 }
 
 /** A promise, and the function that settles it. */

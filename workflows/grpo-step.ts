@@ -10,6 +10,7 @@ import { type MemberStart, StepGroups } from '../core/groups.js';
 import type { PlannedGroup, StageSeconds, StepStart, TrainPlan } from '../core/orchestration.js';
 import { settleAttempt, singleFlight } from './attempt.js';
 import { Control, type ControlState } from './control.js';
+import { EpisodeQueue } from './episode-queue.js';
 import { causeOf } from './failure.js';
 import { inLanes } from './lanes.js';
 import { campaigns, trainers } from './proxies.js';
@@ -109,6 +110,7 @@ async function sampleGroups(
   const restorePolicy = singleFlight(async () => {
     weightVersion = (await trainers.readyTrainer(run, step)).weightVersion;
   });
+  const episodes = new EpisodeQueue(run, control);
   const queue: MemberStart[] = [];
   const enqueueStarts = async () => {
     const starts = groups.toStart();
@@ -126,7 +128,7 @@ async function sampleGroups(
     async ({ round, group, member, taskId }) => {
       const summary = await settleAttempt(
         { campaign: run, task: Number(taskId), slot: `${round}.${group}.${member}`, step, weightVersion },
-        { firstTry, maxTries: input.maxTries, restorePolicy },
+        { queue: episodes, firstTry, maxTries: input.maxTries, restorePolicy },
       );
       groups.memberDone(
         group,

@@ -14,6 +14,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { NightPlan } from '../activities/nightly/activities.js';
 import type { NightRef, NightState } from '../core/nightly/schedule.js';
 import { evaluation } from './attempts-campaign.js';
 import { causeOf } from './failure.js';
@@ -38,7 +39,7 @@ export async function nightly({ schedule, at = dueTime() }: NightlyInput): Promi
   let claimed: string;
   let closed: Awaited<ReturnType<typeof nightlies.closeNight>>;
   try {
-    claimed = await evaluate(night, plan.follow, plan.lanes);
+    claimed = await evaluate(night, plan);
     closed = await nightlies.closeNight(night);
   } catch (error) {
     const state = isCancellation(error) ? 'stopped' : 'failed';
@@ -56,13 +57,16 @@ export async function nightly({ schedule, at = dueTime() }: NightlyInput): Promi
 }
 
 /** Runs the night's evaluation to its end, on weights that are given back afterwards. */
-async function evaluate(night: NightRef, follow: string | null, lanes: number): Promise<string> {
+async function evaluate(
+  night: NightRef,
+  { follow, lanes, place = {} }: Pick<NightPlan, 'follow' | 'lanes' | 'place'>,
+): Promise<string> {
   const checkpoint = follow === null ? null : await trainers.newestVerified(follow);
   const { evaluation: campaign, leases } = await nightlies.claimNight(night, checkpoint);
   try {
     const child = await startChild(evaluation, {
       workflowId: campaign,
-      args: [{ campaign, lanes }],
+      args: [{ campaign, lanes, control: { paused: false, stop: 'no', ...place } }],
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     });
     await child.result();

@@ -1,5 +1,10 @@
 /** Activities by queue, with the options of `temporal.config.ts`. */
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  type ActivityInterfaceFor,
+  type ActivityOptions,
+  proxyActivities,
+} from '@temporalio/workflow';
 import type { CampaignActivities } from '../activities/campaign/activities.js';
 import type { EpisodeActivities } from '../activities/episode/activities.js';
 import type { NightlyActivities } from '../activities/nightly/activities.js';
@@ -12,12 +17,16 @@ export const campaigns = proxyActivities<CampaignActivities>({
   ...ACTIVITIES.ledger,
 });
 
-/** One activity an episode, never two. */
-export const episodes = proxyActivities<EpisodeActivities>({
-  taskQueue: QUEUES.sandbox,
-  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  ...ACTIVITIES.episode,
-});
+/** One activity an episode, never two. For `EpisodeQueue`, which knows the queue and the order. */
+export function episodesOf(
+  where: Required<Pick<ActivityOptions, 'taskQueue' | 'priority'>>,
+): ActivityInterfaceFor<EpisodeActivities> {
+  return proxyActivities<EpisodeActivities>({
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    ...ACTIVITIES.episode,
+    ...where,
+  });
+}
 
 /** The trainer's host. */
 export const trainers = proxyActivities<TrainerActivities>({

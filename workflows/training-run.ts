@@ -22,9 +22,10 @@ import type { CampaignState } from '../core/ledger.js';
 import type { TrainPlan } from '../core/orchestration.js';
 import { evaluation } from './attempts-campaign.js';
 import { Control, type ControlState } from './control.js';
+import { EpisodeQueue } from './episode-queue.js';
 import { causeOf, recordingFailure } from './failure.js';
 import { grpoStep } from './grpo-step.js';
-import { campaigns, episodes } from './proxies.js';
+import { campaigns } from './proxies.js';
 import { refuseSkip, skipStep, skipUpdate } from './skip.js';
 
 export interface TrainInput {
@@ -117,7 +118,7 @@ async function runTraining(input: TrainInput): Promise<TrainResult> {
   // The step before may have been stopped before its evaluation; one that is done is not run again.
   due = validates(plan, step - 1);
   await control.opened();
-  await control.unlessStopped(() => episodes.proveParity(campaign));
+  await control.unlessStopped(() => new EpisodeQueue(campaign, control).proveParity());
 
   while (!control.stopping && (due || step <= steps)) {
     await rest();
@@ -214,7 +215,8 @@ async function validate({ campaign, control }: Run, step: number): Promise<Failu
       const result = await control.follow((state) =>
         startChild(evaluation, {
           workflowId: claimed.id,
-          args: [{ campaign: claimed.id, lanes: control.lanes, control: state }],
+          // The run waits for it: it goes first, as the run's own episodes do.
+          args: [{ campaign: claimed.id, lanes: control.lanes, control: { priority: 'high', ...state } }],
           cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
         }),
       );

@@ -6,6 +6,7 @@ import {
   type NightRef,
   nightEvaluation,
 } from '../../core/nightly/schedule.js';
+import { type Place, placeOf } from '../../core/sharing.js';
 import { SHARD_SIZE } from '../../temporal.config.js';
 import { failing } from '../campaign/activities.js';
 import { writeReportFiles } from '../report/files.js';
@@ -25,6 +26,8 @@ export interface NightPlan {
   /** The run of which the newest checkpoint is to be found; null: the model is known. */
   readonly follow: string | null;
   readonly lanes: number;
+  /** Absent: the usual of an evaluation. */
+  readonly place?: Place;
   /** Whether somebody is to be told of a regression. */
   readonly tells: boolean;
 }
@@ -47,6 +50,7 @@ export function createNightlyActivities(deps: NightlyDeps) {
         done: night.state === 'done',
         follow: claimed ? null : followedRun(config.evaluation),
         lanes: config.lanes,
+        place: placeOf(config),
         tells: config.webhookEnv !== null,
       };
     },
@@ -98,8 +102,11 @@ export function createNightlyActivities(deps: NightlyDeps) {
     /** The reports of the night's evaluation and of the whole schedule. */
     async writeNightReport(ref: NightRef): Promise<{ readonly path: string }> {
       const night = await nightOf(schedules, ref);
-      if (await ledger.campaign(night.evaluation)) await writeReportFiles(deps, night.evaluation);
       const schedule = await scheduleOf(schedules, ref.schedule);
+      const { allowIncomplete = false } = schedule.config;
+      if (await ledger.campaign(night.evaluation)) {
+        await writeReportFiles({ ...deps, allowIncomplete }, night.evaluation);
+      }
       const nights = await schedules.nights(ref.schedule, NIGHTS_SHOWN);
       const missed = await missedNights(Context.current().client, schedule, nights);
       const { reports, programVersion } = deps;

@@ -10,7 +10,7 @@ import type { AttemptRow, CampaignRow, Ledger, StepRow } from '../../core/ledger
 import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { StackContext } from '../context.js';
 import { say } from '../output.js';
-import { hasEnded, notedLanes, startWorkflow } from '../run/launch.js';
+import { hasEnded, notedLanes, notedPlace, startWorkflow } from '../run/launch.js';
 import { patiently } from '../run/patiently.js';
 import { progressLine } from '../run/progress.js';
 import { snapshot } from '../run/snapshot.js';
@@ -66,7 +66,10 @@ async function wake(context: StackContext, row: CampaignRow): Promise<void> {
   }
   // Written down first, so that who watches does not take the old end for the new one.
   await (await context.ledger()).noteOnCampaign(row.id, { cause: null }, 'running');
-  await startWorkflow(context, row.id, 'train', notedLanes(row), { ended: hasEnded(row) });
+  await startWorkflow(context, row.id, 'train', notedLanes(row), {
+    ended: hasEnded(row),
+    place: notedPlace(row),
+  });
 }
 
 async function stepEnds(ledger: Ledger & LedgerReads, run: string, step: number): Promise<StepRow> {

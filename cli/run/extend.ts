@@ -5,7 +5,7 @@ import { UsageError } from '../../core/faults.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { stepsInAll } from '../../core/stage-configs.js';
 import type { StackContext } from '../context.js';
-import { hasEnded, notedLanes, startWorkflow } from './launch.js';
+import { hasEnded, notedLanes, notedPlace, startWorkflow } from './launch.js';
 
 /**
  * Raises the number of steps to `to`. A run that has ended is started again, after what it is to do is written down.
@@ -19,7 +19,7 @@ export async function extendRun(context: StackContext, row: CampaignRow, to: num
   const steps = stepsInAll(row.config as TrainConfig, row.result);
   if (to <= steps) throw new UsageError(place, `more than ${steps} steps`, String(to));
   await (await context.ledger()).noteOnCampaign(row.id, { extendedTo: to, solvedAt: null }, 'running');
-  await startWorkflow(context, row.id, 'train', notedLanes(row), { ended: true });
+  await startWorkflow(context, row.id, 'train', notedLanes(row), { ended: true, place: notedPlace(row) });
   return to;
 }
 

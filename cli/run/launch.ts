@@ -7,10 +7,12 @@ import type { CampaignConfig } from '../../core/campaign.js';
 import { asBefore, campaignClaim } from '../../core/claim.js';
 import type { CampaignKind } from '../../core/keys.js';
 import type { CampaignRow } from '../../core/ledger.js';
+import { type Place, type Priority, placeOf } from '../../core/sharing.js';
 import { startableId } from '../../core/stage-configs.js';
 import { LANES, QUEUES } from '../../temporal.config.js';
 import type { ControlState } from '../../workflows/control.js';
 import type { StackContext } from '../context.js';
+import { requirePool } from './pool.js';
 import { requireTrainerSupport } from './trainer-support.js';
 
 /** Workflow types by kind of campaign (workflows/index.ts). */
@@ -33,10 +35,12 @@ export async function launch(
   name: string,
   config: CampaignConfig,
   lanes: number,
+  place: Place = {},
 ): Promise<Launched> {
   const ledger = await context.ledger();
   const id = startableId(name, config);
   await requireTrainerSupport(config, context.info.trainerUrl);
+  await requirePool(context, place.pool);
   const known = await ledger.campaign(id);
   const claim = campaignClaim(id, asBefore(config, known?.config), null);
   const { status, row } = await ledger.claimCampaign(claim);
@@ -44,8 +48,10 @@ export async function launch(
   const ended = hasEnded(row);
   // Before it starts, so that nobody who watches takes the last end for this one's.
   if (ended) await ledger.noteOnCampaign(id, { cause: null }, 'running');
-  const started = await startWorkflow(context, id, config.kind, lanes, { ended });
-  if (started) await ledger.noteOnCampaign(id, { lanes });
+  const started = await startWorkflow(context, id, config.kind, lanes, { ended, place });
+  // What an earlier start asked for is over; null is the usual.
+  const over = Object.fromEntries(Object.keys(notedPlace(row)).map((key) => [key, null]));
+  if (started) await ledger.noteOnCampaign(id, { lanes, ...over, ...placeOf(place) });
   return { id, how: started ? (status === 'created' ? 'started' : 'resumed') : 'attached', row };
 }
 
@@ -53,6 +59,21 @@ export async function launch(
 export function notedLanes({ result }: Pick<CampaignRow, 'result'>): number {
   const { lanes } = (result ?? {}) as { readonly lanes?: number };
   return lanes ?? LANES;
+}
+
+/** Priority and pool that a person last asked for, for the same reason. */
+export function notedPlace({ result }: Pick<CampaignRow, 'result'>): Place {
+  const { priority, pool } = (result ?? {}) as {
+    readonly priority?: Priority | null;
+    readonly pool?: string | null;
+  };
+  return { ...(priority ? { priority } : {}), ...(pool ? { pool } : {}) };
+}
+
+interface StartOptions {
+  readonly ended: boolean;
+  readonly control?: ControlState;
+  readonly place?: Place;
 }
 
 /**
@@ -65,8 +86,10 @@ export async function startWorkflow(
   id: string,
   kind: CampaignKind,
   lanes: number,
-  { ended, control }: { readonly ended: boolean; readonly control?: ControlState },
+  { ended, control, place }: StartOptions,
 ): Promise<boolean> {
+  const state = { ...(control ?? { paused: false, stop: 'no' }), ...place } as const;
+  const asked = control !== undefined || Object.keys(placeOf(place ?? {})).length > 0;
   const client = await context.temporal();
   const { workflow } = client;
   for (;;) {
@@ -74,7 +97,7 @@ export async function startWorkflow(
       await workflow.start(WORKFLOWS[kind], {
         workflowId: id,
         taskQueue: QUEUES.pipeline,
-        args: [{ campaign: id, lanes, ...(control ? { control } : {}) }],
+        args: [{ campaign: id, lanes, ...(asked ? { control: state } : {}) }],
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         workflowIdConflictPolicy: 'FAIL',
       });

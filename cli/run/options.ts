@@ -1,9 +1,10 @@
 /** Options that several verbs share, and what they mean. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../../core/faults.js';
 import { campaignId } from '../../core/keys.js';
 import type { ProviderTable } from '../../core/limits/rates.js';
 import { endpointUrl, type RunFile } from '../../core/schemas/run-file.js';
+import { isPoolName, type Place, POOL_FORM, PRIORITIES, type Priority, placeOf } from '../../core/sharing.js';
 import { LANES, MAX_LANES } from '../../temporal.config.js';
 
 export interface StageOptions {
@@ -15,6 +16,8 @@ export interface StageOptions {
   readonly repeat?: number;
   readonly seed?: number;
   readonly lanes?: number;
+  readonly priority?: Priority;
+  readonly pool?: string;
   readonly detach?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
@@ -27,9 +30,24 @@ export function stageOptions(command: Command): Command {
     .option('--tasks <list.yaml>', 'only these task ids')
     .option('--seed <n>', 'seed of the campaign', integer(0))
     .option('--lanes <n>', 'episodes in flight; changes speed, never results (48)', integer(1, LIMITS.lanes))
+    .addOption(priorityOption())
+    .option('--pool <name>', POOL_WORDS, poolName)
     .option('--detach', 'start it and return; it goes on in the workers')
     .option('--dry-run', 'resolve and check everything, start nothing')
     .option('--json', 'print the result as one JSON document');
+}
+
+/** For every verb that starts a campaign. */
+export function priorityOption(): Option {
+  const usual = 'who goes first where several wait for sandboxes (train: high, probe: middle, evaluate: low)';
+  return new Option('--priority <level>', usual).choices(PRIORITIES);
+}
+
+export const POOL_WORDS = 'pool of sandbox workers that plays it (those without a name)';
+
+export function poolName(text: string): string {
+  if (isPoolName(text)) return text;
+  throw new InvalidArgumentError(`Expected ${POOL_FORM}.`);
 }
 
 /** Above these a number is a slip of the keyboard, or more than one run file should ask for. */
@@ -92,6 +110,7 @@ export function withFlags(
     ...(options.suite === undefined ? {} : { suite: options.suite }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
     ...(options.lanes === undefined ? {} : { lanes: options.lanes }),
+    ...placeOf(options),
     ...(options.model === undefined ? {} : { model: parseModel(options.model, options.tokenizer) }),
     ...(options.repeat === undefined || part === 'train'
       ? {}
@@ -102,20 +121,29 @@ export function withFlags(
 /** How a campaign is run, apart from what it is. */
 export interface RunOptions extends Pick<StageOptions, 'detach' | 'dryRun' | 'json'> {
   readonly lanes: number;
+  readonly place?: Place;
   /** Limits that the run file declares. */
   readonly providers?: ProviderTable;
   /** Folder of the tokenizer of a token endpoint. */
   readonly tokenizer?: string;
+  /** At its end a score of incomplete coverage too, which says so; changes nothing of what runs. */
+  readonly allowIncomplete?: boolean;
   /** Its result goes to standard error: another campaign's is to follow. */
   readonly aside?: boolean;
 }
 
 /** From the run file that `withFlags` has merged. */
 export function runOptions(
-  { lanes = LANES, providers = {}, model }: RunFile,
+  { lanes = LANES, providers = {}, model, ...file }: RunFile,
   options: StageOptions,
 ): RunOptions {
   const { detach, dryRun, json } = options;
   const flags = { ...(detach && { detach }), ...(dryRun && { dryRun }), ...(json && { json }) };
-  return { ...flags, lanes, providers, ...(model?.kind === 'token' && { tokenizer: model.tokenizer }) };
+  return {
+    ...flags,
+    lanes,
+    place: placeOf(file),
+    providers,
+    ...(model?.kind === 'token' && { tokenizer: model.tokenizer }),
+  };
 }

@@ -1,10 +1,11 @@
 /** Running one campaign from the command line: claim, start or attach, watch, and say how it ended. */
 import pc from 'picocolors';
-import type { CampaignConfig } from '../../core/campaign.js';
+import type { AttemptsSummary } from '../../activities/campaign/summary.js';
+import type { AttemptsConfig, CampaignConfig } from '../../core/campaign.js';
 import { asBefore } from '../../core/claim.js';
 import { UsageError } from '../../core/faults.js';
 import { configDiff, describeChanges } from '../../core/fingerprint.js';
-import type { CampaignRow } from '../../core/ledger.js';
+import type { CampaignRow, Ledger } from '../../core/ledger.js';
 import type { ProviderTable } from '../../core/limits/rates.js';
 import { startableId } from '../../core/stage-configs.js';
 import { homeFolder } from '../../infra/setup/root.mjs';
@@ -41,7 +42,7 @@ export async function runCampaign(
       await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
     }
     await declareProviders(await context.rates(), id, config, options.providers ?? {});
-    const launched = await launch(context, name, config, options.lanes);
+    const launched = await launch(context, name, config, options.lanes, options.place);
     sayLaunched(context, launched);
     if (launched.how === 'finished') return finish(context, launched.row, options);
     if (options.detach) {
@@ -97,13 +98,24 @@ function sayDetached(id: string): void {
 async function finish(
   context: StackContext,
   row: CampaignRow,
-  { json = false, aside = false }: RunOptions,
+  { json = false, aside = false, allowIncomplete = false }: RunOptions,
 ): Promise<CampaignRow> {
-  if (aside) say(await endText(await context.ledger(), row));
-  else if (json) printJson({ id: row.id, kind: row.kind, state: row.state, result: row.result });
-  else print(await endText(await context.ledger(), row));
+  const ledger = await context.ledger();
+  const shown = allowIncomplete ? await withIncompleteScore(ledger, row) : row;
+  if (aside) say(await endText(ledger, shown));
+  else if (json) printJson({ id: row.id, kind: row.kind, state: row.state, result: shown.result });
+  else print(await endText(ledger, shown));
   process.exitCode = exitCodeOf(row);
   return row;
+}
+
+/** The row of an evaluation as it is shown with `--allow-incomplete`; the ledger keeps it without a score. */
+async function withIncompleteScore(ledger: Pick<Ledger, 'attempts'>, row: CampaignRow): Promise<CampaignRow> {
+  const known = (row.result ?? {}) as Partial<AttemptsSummary>;
+  if (row.kind !== 'eval' || known.score) return row;
+  const { summarise } = await import('../../activities/campaign/summary.js');
+  const summary = await summarise(ledger, row.id, row.config as AttemptsConfig, { allowIncomplete: true });
+  return { ...row, result: { ...known, ...summary } };
 }
 
 export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {

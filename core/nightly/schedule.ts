@@ -9,6 +9,7 @@ import type { AttemptsConfig } from '../campaign.js';
 import { UsageError } from '../faults.js';
 import { campaignId, LONGEST_NAME } from '../keys.js';
 import type { Estimate } from '../report-data.js';
+import type { Place } from '../sharing.js';
 
 export interface ScheduleTiming {
   /** Five fields, or `@daily` and its like (core/nightly/cron.ts). */
@@ -21,7 +22,8 @@ export interface ScheduleTiming {
   readonly catchUpMs: number;
 }
 
-export interface ScheduleConfig {
+/** Priority and pool of its nights: absent where they have an evaluation's usual. */
+export interface ScheduleConfig extends Place {
   readonly timing: ScheduleTiming;
   /** What every night runs; `latest` of a run is the newest checkpoint that verifies when the night begins. */
   readonly evaluation: AttemptsConfig;
@@ -29,6 +31,8 @@ export interface ScheduleConfig {
   readonly lanes: number;
   /** Evaluation that every night is compared with, beside the night before; null: none. */
   readonly baseline: string | null;
+  /** A night of incomplete coverage shows a score too, which says so; absent: none. Nothing is compared with it. */
+  readonly allowIncomplete?: true;
   /** Environment variable with the address that is told of a regression; null: nobody is. */
   readonly webhookEnv: string | null;
 }
@@ -86,6 +90,8 @@ export interface NightCheckpoint {
 }
 
 export interface NightScore {
+  /** `955 of 960 attempts` when it leaves the others out; absent: it is of all of them. Said wherever the score is. */
+  readonly incomplete?: string;
   readonly tasks: number;
   /** Attempts a task. */
   readonly k: number;

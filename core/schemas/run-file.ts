@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { EpisodeLimits, StepShape } from '../campaign.js';
 import { UsageError } from '../faults.js';
+import { isPoolName, POOL_FORM, PRIORITIES } from '../sharing.js';
 import type { UpdatePlan } from '../trainer.js';
 import { problemsOf } from './problems.js';
 
@@ -169,6 +170,8 @@ export const runFileSchema = z.strictObject({
   limits: limits.optional(),
   maxTries: upTo(100).optional(),
   lanes: upTo(1_000).optional(),
+  priority: z.enum(PRIORITIES).optional(),
+  pool: z.string().refine(isPoolName, `expected ${POOL_FORM}`).optional(),
   /** Tried before a probe: tasks that it does not solve cost no probes. */
   screen: z
     .strictObject({

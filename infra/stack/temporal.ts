@@ -38,6 +38,8 @@ export function temporalService({ executable, home, ports, mark }: TemporalOptio
       // One server, few workers: four partitions a queue only forward tasks to each other (9 % of the server's CPU).
       ...['--dynamic-config-value', 'matching.numTaskqueueReadPartitions=1'],
       ...['--dynamic-config-value', 'matching.numTaskqueueWritePartitions=1'],
+      // Within a level of priority every campaign gets its share; else the one that came first is served first.
+      ...['--dynamic-config-value', 'matching.enableFairness=true'],
       ...['--log-level', 'warn'],
     ],
     cwd: home,
