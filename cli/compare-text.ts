@@ -31,7 +31,13 @@ type Value = (evaluation: EvaluationReport, all: ScoreLine) => string;
 function figures({ after, paired }: ComparisonData, shown: readonly EvaluationReport[]): string {
   const two = shown.length === 2 && paired;
   const table = new Table({
-    head: ['', ...shown.map(({ id }) => id), ...(two ? ['difference'] : [])],
+    head: [
+      '',
+      ...shown.map(({ id, coverage }) =>
+        coverage.complete ? id : `${id}\n(incomplete: ${coverage.clean} of ${coverage.planned})`,
+      ),
+      ...(two ? ['difference'] : []),
+    ],
     style: { head: [], border: [] },
   });
   const row = (name: string, value: Value, difference?: Estimate) =>

@@ -16,6 +16,7 @@ import { withSuite } from './run/suite.js';
 
 interface EvaluateOptions extends StageOptions {
   readonly exhaustedAsFailed?: boolean;
+  readonly allowIncomplete?: boolean;
 }
 
 export function registerEvaluate(program: Command): void {
@@ -29,9 +30,13 @@ export function registerEvaluate(program: Command): void {
   )
     .option('--repeat <n>', 'attempts a task', integer(1, LIMITS.repeat))
     .option('--exhausted-as-failed', 'score attempts 0 whose every try met a system error, and say so')
+    .option(
+      '--allow-incomplete',
+      'when it has ended, scores of incomplete coverage too; says so beside every one',
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  $ steadfast evaluate night --model demo@latest\n  $ steadfast evaluate tb --suite thinkingbox --tasks examples/thinkingbox-five.yaml --repeat 2 --model https://host/v1#name\n\nExit code 3: coverage is incomplete and no score is shown.\n',
+      '\nExamples:\n  $ steadfast evaluate night --model demo@latest\n  $ steadfast evaluate tb --suite thinkingbox --tasks examples/thinkingbox-five.yaml --repeat 2 --model https://host/v1#name\n\nExit code 3: coverage is incomplete, and without --allow-incomplete no score is shown.\n',
     )
     .action(async (name: string, options: EvaluateOptions) => {
       const read = withFlags(await readRunFile(options.file), options, 'benchmark');
@@ -44,6 +49,9 @@ export function registerEvaluate(program: Command): void {
           : spread(await chooseTasks(suite, 'benchmark'), file.benchmark?.limit);
         return attemptsConfig('eval', file, suite, tasks);
       });
-      await runCampaign(name, config, runOptions(file, options));
+      await runCampaign(name, config, {
+        ...runOptions(file, options),
+        ...(options.allowIncomplete ? { allowIncomplete: true } : {}),
+      });
     });
 }

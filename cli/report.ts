@@ -3,7 +3,8 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { requireRoom } from '../infra/setup/disk.mjs';
 import { withStack } from './context.js';
-import { print, printJson } from './output.js';
+import { EXIT } from './exit.js';
+import { print, printJson, say } from './output.js';
 import { readRunFile } from './run/files.js';
 import { resolveCampaign } from './run/find.js';
 
@@ -26,7 +27,10 @@ export function registerReport(program: Command): void {
       'scores of incomplete coverage too; the report says so wherever it shows one',
     )
     .option('--json', 'print the paths as JSON')
-    .addHelpText('after', '\nExample:\n  $ steadfast report demo --out /tmp/report\n')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ steadfast report demo --out /tmp/report\n\nExit code 3: an evaluation in it is incomplete.\n',
+    )
     .action(async (name: string, options: ReportOptions) => {
       const { writeReportFiles } = await import('../activities/report/files.js');
       const file = await readRunFile(options.file);
@@ -34,7 +38,7 @@ export function registerReport(program: Command): void {
       await withStack(async (context) => {
         const ledger = await context.ledger();
         const row = await resolveCampaign(ledger, name);
-        const files = await writeReportFiles(
+        const { files, complete } = await writeReportFiles(
           {
             ledger,
             artifacts: await context.artifacts(),
@@ -47,6 +51,13 @@ export function registerReport(program: Command): void {
         );
         if (options.json) printJson(files);
         else print(files.html);
+        if (complete) return;
+        process.exitCode = EXIT.incomplete;
+        say(
+          options.allowIncomplete
+            ? 'Coverage is incomplete: the report says so beside every score.'
+            : 'Coverage is incomplete, so the report shows no score (--allow-incomplete).',
+        );
       });
     });
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import Table from 'cli-table3';
 import { NIGHTS_SHOWN } from '../activities/nightly/activities.js';
 import { missedNights } from '../activities/nightly/due.js';
-import { moment, percent } from '../activities/report/format.js';
+import { exactMoment, percent } from '../activities/report/format.js';
 import { nightWord } from '../activities/report/nightly/data.js';
 import { writeScheduleReport } from '../activities/report/nightly/files.js';
 import { modelWords, type NightRow } from '../core/nightly/schedule.js';
@@ -12,7 +12,7 @@ import { withStack } from './context.js';
 import { EXIT } from './exit.js';
 import { print, printJson, say } from './output.js';
 import { describeSchedule, resolveSchedule } from './schedule-handle.js';
-import { nightText, settingsText, whenText } from './schedule-text.js';
+import { nightLine, nightText, partlyText, settingsText, whenText } from './schedule-text.js';
 import { programVersion } from './version.js';
 
 interface LookOptions {
@@ -45,15 +45,15 @@ export async function listSchedules({ json }: LookOptions): Promise<void> {
       style: { head: [], border: [] },
     });
     for (const { name, cron, timezone, model, state, next, last } of rows) {
-      const pass = last?.record.score?.passAt1.value;
+      const score = last?.record.score;
       table.push([
         name,
         `${cron} ${timezone}`,
         model,
         state,
         state === 'active' ? whenText(next[0]) : '–',
-        last ? `${moment(last.at)} ${nightWord({ at: last.at, night: last })}` : 'none yet',
-        pass === undefined ? '–' : percent(pass),
+        last ? `${exactMoment(last.at)} ${nightWord({ at: last.at, night: last })}` : 'none yet',
+        score ? `${percent(score.passAt1.value)}${partlyText(score)}${comparedText(last)}` : '–',
       ]);
     }
     print(table.toString());
@@ -61,6 +61,10 @@ export async function listSchedules({ json }: LookOptions): Promise<void> {
       say('lost: Temporal does not know it; create it again with the same options.');
     }
   });
+}
+
+function comparedText({ record }: NightRow): string {
+  return record.notComparable?.length ? '\nnot comparable' : '';
 }
 
 export async function showSchedule(name: string, { json }: LookOptions): Promise<void> {
@@ -77,15 +81,11 @@ export async function showSchedule(name: string, { json }: LookOptions): Promise
     print(settingsText(name, row.config));
     print(`state       ${state}${described?.state.note ? `: ${described.state.note}` : ''}`);
     print(`next        ${next.slice(0, 3).map(whenText).join(', ') || 'never'}`);
-    print(`not run     ${missed.length}${missed.length > 0 ? `, the last: ${moment(missed.at(-1)!)}` : ''}`);
+    print(
+      `not run     ${missed.length}${missed.length > 0 ? `, the last: ${exactMoment(missed.at(-1)!)}` : ''}`,
+    );
     for (const night of nights.slice(0, 10)) print(nightLine(night));
   });
-}
-
-function nightLine(night: NightRow): string {
-  const { score } = night.record;
-  const figures = score ? `pass@1 ${percent(score.passAt1.value)}` : (night.record.cause ?? '');
-  return `${moment(night.at)}  ${nightWord({ at: night.at, night }).padEnd(10)}  ${figures}`;
 }
 
 /** The newest night that has ended. Exit code 4 for a regression, 3 without a score, 1 when it failed or was stopped. */
@@ -98,7 +98,8 @@ export async function lastNight(name: string, { json }: LookOptions): Promise<vo
     const last = nights.find(({ state }) => state !== 'running');
     if (json) printJson({ schedule: name, night: last ?? null, running: running?.at ?? null });
     else print(last ? nightText(last) : `No night of ${name} has ended yet.`);
-    if (running) say(`The night of ${moment(running.at)} runs now: steadfast status ${running.evaluation}`);
+    if (running)
+      say(`The night of ${exactMoment(running.at)} runs now: steadfast status ${running.evaluation}`);
     process.exitCode = last ? exitCodeOf(last) : EXIT.ok;
   });
 }

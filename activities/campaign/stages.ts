@@ -66,7 +66,7 @@ export function createStageActivities(deps: CampaignDeps, configs: Configuration
     async writeReport(id: string): Promise<{ readonly path: string }> {
       const config = await configs.of(id);
       const prices = config.kind === 'pipeline' ? config.prices : null;
-      return { path: (await writeReportFiles({ ...deps, prices }, id)).html };
+      return { path: (await writeReportFiles({ ...deps, prices }, id)).files.html };
     },
   };
 }

@@ -15,8 +15,10 @@ export interface AttemptsSummary {
   readonly notComparable?: readonly string[];
   /** Attempts a task: the k of the scores. */
   readonly k: number;
-  /** Null while coverage is incomplete: no score is shown. */
+  /** Null while coverage is incomplete, unless such a score was asked for. */
   readonly score: {
+    /** `5 of 6 attempts` when it leaves the others out; absent: it is of all of them. Said wherever the score is. */
+    readonly incomplete?: string;
     readonly tasks: number;
     readonly passed: number;
     readonly passAt1: Estimate;
@@ -26,10 +28,12 @@ export interface AttemptsSummary {
   } | null;
 }
 
+/** `allowIncomplete`: a score of incomplete coverage too, which says so. */
 export async function summarise(
-  ledger: Ledger,
+  ledger: Pick<Ledger, 'attempts'>,
   id: string,
   config: Pick<AttemptsConfig, 'tasks' | 'repeat' | 'exhaustedAsFailed' | 'notComparable'>,
+  { allowIncomplete = false }: { readonly allowIncomplete?: boolean } = {},
 ): Promise<AttemptsSummary> {
   const attempts = await ledger.attempts(id);
   const { coverage, scores } = evaluationMetrics({
@@ -37,6 +41,7 @@ export async function summarise(
     expected: expectedKeys(id, config.tasks, config.repeat),
     k: config.repeat,
     exhaustedAsFailed: config.exhaustedAsFailed,
+    allowIncomplete,
   });
   const all = scores?.[0];
   return {
@@ -49,6 +54,7 @@ export async function summarise(
     k: config.repeat,
     score: all
       ? {
+          ...(coverage.complete ? {} : { incomplete: shareOfAttempts(all.attempts, coverage.expected) }),
           tasks: all.tasks,
           passed: all.passed,
           passAt1: all.passAt1,
@@ -58,4 +64,9 @@ export async function summarise(
         }
       : null,
   };
+}
+
+/** How much of an evaluation a score is of, as it is said beside the score. */
+export function shareOfAttempts(scored: number, expected: number): string {
+  return `${scored} of ${expected} attempts`;
 }

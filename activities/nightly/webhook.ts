@@ -27,6 +27,8 @@ export interface RegressionMessage {
     readonly sameSuite: boolean;
   }[];
   readonly changes: readonly string[];
+  /** Why the night's result is not comparable with published ones; empty: it is. */
+  readonly notComparable: readonly string[];
   readonly lostTasks: readonly string[];
   /** One line for people. */
   readonly text: string;
@@ -52,8 +54,9 @@ export function regressionMessage({ name }: ScheduleRow, night: NightRow): Regre
     score: record.score ?? null,
     regressions: found,
     changes: record.changes ?? [],
+    notComparable: record.notComparable ?? [],
     lostTasks: [...new Set(lost)],
-    text: `${name}, night of ${night.at}: ${words.join('; ')} (${night.evaluation})`,
+    text: `${name}, night of ${night.at}: ${words.join('; ')} (${night.evaluation})${record.notComparable?.length ? '; not comparable with published results' : ''}`,
   };
 }
 

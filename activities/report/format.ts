@@ -105,6 +105,12 @@ export function moment(iso: string): string {
   return Number.isNaN(time) ? iso : `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
+/** `2026-11-29 20:38:05 UTC`, where two times may lie within one minute; text that is no date stays as it is. */
+export function exactMoment(iso: string): string {
+  const time = Date.parse(iso);
+  return Number.isNaN(time) ? iso : `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
 /** Seconds between two ISO times, or null. */
 export function secondsBetween(from: string, to: string | null): number | null {
   if (to === null) return null;

@@ -34,14 +34,16 @@ function attemptsText(result: AttemptsSummary | null): string[] {
     return [
       ...lines,
       'No score is shown until coverage is complete: start it again, only what is missing runs.',
+      ...(clean === 0 ? [] : ['--allow-incomplete shows one of what is clean all the same.']),
     ];
   if (result.exhaustedAsFailed) lines.push('exhausted attempts are scored 0, as asked');
   for (const why of result.notComparable ?? []) lines.push(`not comparable with published results: ${why}`);
+  const partly = score.incomplete === undefined ? '' : `  (incomplete: ${score.incomplete})`;
   return [
     ...lines,
-    `pass@1      ${percent(score.passAt1)}`,
-    `pass@${String(k).padEnd(6)} ${percent(score.passAtK)}`,
-    `${`${k}/${k}`.padEnd(11)} ${percent(score.observedK)}, ${score.dependable} of ${score.tasks} tasks`,
+    `pass@1      ${percent(score.passAt1)}${partly}`,
+    `pass@${String(k).padEnd(6)} ${percent(score.passAtK)}${partly}`,
+    `${`${k}/${k}`.padEnd(11)} ${percent(score.observedK)}, ${score.dependable} of ${score.tasks} tasks${partly}`,
   ];
 }
 
@@ -84,6 +86,8 @@ async function pipelineText(ledger: Ledger, row: CampaignRow): Promise<string[]>
 }
 
 function percent({ value, low, high }: Estimate): string {
+  // No task has as many attempts.
+  if (!Number.isFinite(value)) return '–';
   const interval = low === null || high === null ? '' : ` [${share(low)}, ${share(high)}]`;
   return `${share(value)} %${interval}`;
 }

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createPgSchedules } from '../../activities/ledger/schedules.js';
 import { createNightlyActivities } from '../../activities/nightly/activities.js';
+import { regressionMessage } from '../../activities/nightly/webhook.js';
 import { renderSchedule } from '../../activities/report/nightly/page.js';
-import { nightText } from '../../cli/schedule-text.js';
+import { nightLine, nightText } from '../../cli/schedule-text.js';
 import type { ArtifactStore } from '../../core/artifacts.js';
 import type { AttemptsConfig } from '../../core/campaign.js';
 import {
@@ -88,6 +89,12 @@ it('says that it cannot be compared with published results, and why', async () =
   const row = await asked.schedules.night(night('10'));
   expect(row?.record.notComparable).toEqual(['no search']);
   expect(nightText(row!)).toContain('not comparable with published results: no search');
+  expect(nightLine(row!)).toMatch(
+    /^2026-11-10 01:00:00 UTC {2}running {5}.*not comparable with published results$/,
+  );
+  const message = regressionMessage((await asked.schedules.schedule('n'))!, row!);
+  expect(message.notComparable).toEqual(['no search']);
+  expect(message.text).toMatch(/; not comparable with published results$/);
   const page = { schedule: SCHEDULE, nights: [row!], missed: [] };
   expect(renderSchedule(page, { ...WRITING, link: () => null })).toContain(
     'not comparable with published results: no search',

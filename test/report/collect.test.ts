@@ -329,7 +329,8 @@ describe('a report from a ledger', () => {
 
   it('writes its files whole, in a folder of the campaign', async () => {
     const sources = { ledger: database.ledger, artifacts, reports: join(folder, 'reports') };
-    const files = await writeReportFiles(sources, ID);
+    const { files, complete } = await writeReportFiles(sources, ID);
+    expect(complete).toBe(true);
     expect(files.html).toBe(join(folder, 'reports', 'pipeline', 'small', 'report.html'));
     expect(await readFile(files.html, 'utf8')).toContain(
       '2 of 3 benchmark tasks pass on every one of 4 attempts',

@@ -88,6 +88,6 @@ function marks({ at, night }: Entry, place: number, crowded: boolean): Part {
       ? html`<line class="whisker" x1="${x}" x2="${x}" y1="${px(y(passAt1.low))}" y2="${px(y(passAt1.high))}"/>`
       : null;
   const ring = marked ? html`<circle class="ring" cx="${x}" cy="${px(y(passAt1.value))}" r="9"/>` : null;
-  const words = `${moment(at)}: pass@1 ${percent(passAt1.value)}${passAt1.low === null ? '' : ` (${interval(passAt1)})`}, ${k}/${k} ${percent(observedK.value)}${marked ? ', regression' : ''}`;
+  const words = `${moment(at)}: pass@1 ${percent(passAt1.value)}${passAt1.low === null ? '' : ` (${interval(passAt1)})`}, ${k}/${k} ${percent(observedK.value)}${marked ? ', regression' : ''}${score.incomplete === undefined ? '' : `, incomplete: ${score.incomplete}`}`;
   return html`<g class="${`night${marked ? ' fell' : ''}`}">${whisker}<circle class="whole" cx="${x}" cy="${px(y(observedK.value))}" r="${crowded ? 2 : 3.5}"/>${ring}<circle class="rate" cx="${x}" cy="${px(y(passAt1.value))}" r="${crowded ? 2.5 : 4.5}"><title>${words}</title></circle></g>`;
 }

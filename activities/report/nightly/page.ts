@@ -1,7 +1,13 @@
 /** The report of a schedule as one HTML file: the series of nights, and what each was and was compared with. */
-import { modelWords, type NightComparison, type NightRow } from '../../../core/nightly/schedule.js';
+import {
+  modelWords,
+  type NightComparison,
+  type NightRow,
+  type NightScore,
+} from '../../../core/nightly/schedule.js';
 import {
   duration,
+  exactMoment,
   interval,
   kOfK,
   moment,
@@ -50,7 +56,13 @@ function lede(entries: readonly Entry[]): string {
   if (!score) return `${when} is ${nightWord(last)}: ${last.night.record.cause ?? 'it has no score yet'}.`;
   const change = previous ? `, ${points(previous.passAt1.value)} against the night before` : '';
   const end = regression ? ': a regression.' : '.';
-  return `${when} passed ${percent(score.passAt1.value)} of its attempts${change}${end}`;
+  const compared = last.night.record.notComparable?.length
+    ? ' It is not comparable with published results.'
+    : '';
+  if (score.incomplete !== undefined) {
+    return `${when} is incomplete: ${score.incomplete} have a result, and ${percent(score.passAt1.value)} of them passed.${compared}`;
+  }
+  return `${when} passed ${percent(score.passAt1.value)} of its attempts${change}${end}${compared}`;
 }
 
 function header({ schedule, nights, missed }: ScheduleData, entries: readonly Entry[]): Html {
@@ -86,7 +98,7 @@ function everyNight(entries: readonly Entry[], writing: Writing): Html {
   const rows = entries.toReversed().map((entry): readonly Part[] => {
     const { night } = entry;
     if (night === null) {
-      return [moment(entry.at), html`<span class="quiet">not run</span>`, '–', '–', '–', '–', '–'];
+      return [exactMoment(entry.at), html`<span class="quiet">not run</span>`, '–', '–', '–', '–', '–'];
     }
     const { score, previous, baseline, model } = night.record;
     const seconds = secondsBetween(night.startedAt, night.endedAt);
@@ -95,8 +107,10 @@ function everyNight(entries: readonly Entry[], writing: Writing): Html {
       html`${linked(night, writing)}${seconds !== null && html`<small>took ${duration(seconds)}</small>`}`,
       html`${word}${notes(night)}`,
       model ?? '–',
-      score ? html`${percent(score.passAt1.value)}<small>${interval(score.passAt1)}</small>` : '–',
-      score ? html`${percent(score.observedK.value)}<small>${kOfK(score.k)}</small>` : '–',
+      score
+        ? html`${percent(score.passAt1.value)}<small>${interval(score.passAt1)}</small>${partly(score)}`
+        : '–',
+      score ? html`${percent(score.observedK.value)}<small>${kOfK(score.k)}</small>${partly(score)}` : '–',
       against(previous),
       against(baseline),
     ];
@@ -113,9 +127,14 @@ function everyNight(entries: readonly Entry[], writing: Writing): Html {
   );
 }
 
+function partly({ incomplete }: NightScore): Part {
+  return incomplete === undefined ? null : html`<small class="loss">incomplete: ${incomplete}</small>`;
+}
+
 function linked(night: NightRow, { link }: Writing): Part {
   const address = link(night.evaluation);
-  return address === null ? moment(night.at) : html`<a href="${address}">${moment(night.at)}</a>`;
+  const at = exactMoment(night.at);
+  return address === null ? at : html`<a href="${address}">${at}</a>`;
 }
 
 function against(comparison: NightComparison | null | undefined): Part {
