@@ -16,6 +16,7 @@ import { type FieldNames, rowReader, UNNAMED_SYSTEM_ERROR_FIELDS } from '../core
 import { type Selection, select, tallyAttempts } from '../core/selection/select.js';
 import type { Tally } from '../core/selection/tally.js';
 import type { SelectDeps, SelectFlags } from './select.js';
+import { benchmarkAmong, benchmarkWarning } from './select-benchmark.js';
 
 /** Rows counted, and what the manifest says of where they came from. */
 interface Source {
@@ -30,6 +31,8 @@ interface Source {
 /** Policy rows, with those of the reference screen that went before them. */
 interface PolicySource extends Source {
   readonly screen: Source | null;
+  /** Of the campaign that the rows are of; absent: rows of files, which do not say. */
+  readonly suite?: string;
 }
 
 /** Throws `UsageError` for anything wrong with options or rows, before a file is written. */
@@ -43,17 +46,31 @@ export async function runSelect(flags: SelectFlags, deps: SelectDeps): Promise<v
       ? policy.screen
       : await countRows(flags.reference, rowReader(fields.reference), dropIdentical);
   const exclusions = flags.excludeUids === undefined ? null : await readIdList(flags.excludeUids);
+  const kept = flags.keepBenchmark ?? false;
+  const benchmark = await benchmarkAmong(policy.tallies.keys(), {
+    suite: flags.suite ?? policy.suite,
+    required: flags.suite !== undefined,
+  });
+  if (!kept && benchmark.ids.length > 0 && benchmark.ids.length === policy.tallies.size) {
+    throw new UsageError(
+      'rows of the policy',
+      'candidates for a pool',
+      `benchmark tasks alone, ${benchmark.ids.length} of them, e.g. ${benchmark.ids[0]}`,
+      'With --keep-benchmark they are looked at all the same.',
+    );
+  }
 
   const selection = select(
     {
       policy: policy.tallies,
       reference: reference?.tallies ?? null,
-      excluded: exclusions?.uids ?? new Set(),
+      excluded: new Set([...(exclusions?.uids ?? []), ...(kept ? [] : benchmark.ids)]),
     },
     options,
   );
   const bands = bandHistogram(selection);
-  const warnings = [...policy.warnings, ...(reference?.warnings ?? [])];
+  const warnings = [...policy.warnings, ...(reference?.warnings ?? []), ...benchmark.warnings];
+  if (benchmark.ids.length > 0) warnings.push(benchmarkWarning(benchmark.ids, kept));
   if (selection.selected.length === 0) warnings.push('no task is eligible: the lists are empty');
   const documents = {
     ...listDocuments(selection),
@@ -77,6 +94,7 @@ export async function runSelect(flags: SelectFlags, deps: SelectDeps): Promise<v
       reference: reference?.sha256 ?? [],
       exclusions: exclusions?.sha256 ?? null,
     },
+    benchmark: { left_out: kept ? [] : benchmark.ids, kept: kept ? benchmark.ids : [] },
     dropped_identical_rows: policy.dropped + (reference?.dropped ?? 0),
     warnings,
   };
@@ -143,9 +161,10 @@ async function policySource(
   if (campaign === undefined) {
     return { ...(await countRows(policy, rowReader(fields), dropIdentical)), screen: null };
   }
-  const { attempts, screen } = await campaignAttempts(campaign, deps);
+  const { attempts, screen, suite } = await campaignAttempts(campaign, deps);
   return {
     ...counted(attempts),
+    suite,
     screen: screen && { ...counted(screen.attempts), campaign: screen.campaign },
   };
 }
@@ -157,6 +176,7 @@ function counted(attempts: readonly AttemptRow[]): Source {
 }
 
 interface CampaignAttempts {
+  readonly suite: string;
   readonly attempts: readonly AttemptRow[];
   /** Of the reference screen that went before it; null: none did. */
   readonly screen: { readonly campaign: string; readonly attempts: readonly AttemptRow[] } | null;
@@ -181,6 +201,7 @@ async function campaignAttempts(name: string, deps: SelectDeps): Promise<Campaig
     }
     const reference = screenedBy?.campaign;
     return {
+      suite: row.suite,
       attempts,
       screen:
         reference === undefined ? null : { campaign: reference, attempts: await ledger.attempts(reference) },

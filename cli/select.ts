@@ -27,6 +27,8 @@ export interface SelectFlags {
   readonly referenceSuccessField?: string;
   readonly referenceSystemErrorField?: string;
   readonly excludeUids?: string;
+  readonly suite?: string;
+  readonly keepBenchmark?: boolean;
   readonly minCleanRuns: number;
   readonly retainBand: readonly string[];
   readonly referenceMinCleanRuns: number;
@@ -67,6 +69,8 @@ export function registerSelect(program: Command, deps: SelectDeps): void {
       'the same for reference rows (default: as for the policy)',
     )
     .option('--exclude-uids <file>', 'ids to leave out: a list, or {"uids": [...]}, YAML or JSON')
+    .option('--suite <name>', 'suite of the rows: copies of its benchmark under other ids are left out too')
+    .option('--keep-benchmark', 'do not leave out benchmark tasks; probe and train refuse them all the same')
     .option(
       '--min-clean-runs <count>',
       'clean runs that a task needs',

@@ -29,8 +29,16 @@ export function isBenchmark(listed: ListedCase, known: BenchmarkDigests): boolea
   return known.ids.has(id) || known.templates.has(template);
 }
 
+/** By the id alone: all that rows of another runner tell of a case. */
+export function isBenchmarkId(id: string, known: BenchmarkDigests): boolean {
+  return known.ids.has(shortDigest(id));
+}
+
+function shortDigest(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, DIGITS);
+}
+
 /** The line of a benchmark case in that file. */
 export function benchmarkLine({ id, templateDigest }: Pick<ListedCase, 'id' | 'templateDigest'>): string {
-  const idDigest = createHash('sha256').update(id).digest('hex');
-  return `${idDigest.slice(0, DIGITS)} ${templateDigest.slice('sha256:'.length).slice(0, DIGITS)}`;
+  return `${shortDigest(id)} ${templateDigest.slice('sha256:'.length).slice(0, DIGITS)}`;
 }
