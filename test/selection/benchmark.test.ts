@@ -5,7 +5,6 @@ import { beforeEach, expect, it } from 'vitest';
 import { refuseBenchmark } from '../../cli/run/resolve.js';
 import type { Ledger } from '../../core/ledger.js';
 import type { Suite, TaskRef } from '../../core/suite.js';
-import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { attemptRows, runs } from '../metrics/rows.js';
 import { runSelectCommand, temporaryFolder } from './harness.js';
 
@@ -62,21 +61,8 @@ it('benchmark rows alone are one error that says what can be done', async () => 
   );
 });
 
-it('with the suite of the rows, copies of a benchmark under another id are left out too', async () => {
-  const suite = await createDeskbench();
-  const refs = await suite.tasks();
-  const benchmark = refs.filter(({ split }) => split === 'benchmark');
-  const templates = new Set(benchmark.map(({ templateDigest }) => templateDigest));
-  const copies = refs.filter(
-    ({ split, templateDigest }) => split === 'train' && templates.has(templateDigest),
-  );
-  const own = refs.find(({ templateDigest }) => !templates.has(templateDigest));
-  await suite.close();
-  const [copy] = copies;
-  if (!copy || !own) return expect(copies.length).toBe(0);
-  await fromFile([copy.id, own.id], '--suite', 'deskbench');
-  expect(manifest().benchmark.left_out).toEqual([copy.id]);
-  await expect(fromFile(OWN, '--suite', 'nothing', '--force')).rejects.toThrow(/suite: expected/);
+it('a suite that is named and cannot be opened is an error', async () => {
+  await expect(fromFile(OWN, '--suite', 'nothing')).rejects.toThrow(/suite: expected/);
 });
 
 it("an old probe that has some: left out as the campaign's suite says, and by id where that cannot be opened", async () => {
