@@ -92,6 +92,26 @@ export const UPDATE_PLAN = {
   normalisation: 'token-mean',
 } as const;
 
+/** Training with Verl where a run file does not say otherwise: the reference run's, on hosts of eight GPUs. */
+export const VERL = {
+  format: 'qwen3_xml',
+  strategy: 'fsdp',
+  parallel: { sequence: 4, rolloutTensor: 4 },
+  memory: {
+    gpuUtilisation: 0.7,
+    offloadParameters: true,
+    offloadOptimizer: true,
+    gradientCheckpointing: true,
+  },
+  rollout: { maxSequences: 16, maxBatchedTokens: 8_192 },
+  agentLoopWorkers: 8,
+  /** Starts after the first. Too many: a job that cannot run burns GPU hours all night. */
+  restarts: 5,
+} as const;
+
+/** Training with PyTorch in one process where a run file does not say otherwise. */
+export const TORCH = { format: 'qwen3_xml', dtype: 'bfloat16', gradientCheckpointing: true } as const;
+
 /**
  * Sampler against trainer on a step's sampled tokens: beyond either number the update is refused and the run pauses.
  * Above what two engines of the same weights differ by in bfloat16, below what other weights or another prompt give

@@ -10,6 +10,7 @@ import type { Sampling } from './policy.js';
 import type { PriceTable } from './prices.js';
 import type { ScriptedSettings } from './scripted.js';
 import type { AdvantageNormalisation } from './trainer.js';
+import type { TrainerConfig } from './trainers/config.js';
 import type { UpdateSettings } from './update-settings.js';
 
 /** Where completions come from. Secrets are named by environment variable only. */
@@ -126,6 +127,8 @@ export interface Retention {
 
 export interface TrainConfig extends EpisodesConfig {
   readonly kind: 'train';
+  /** Absent: the trainer that the stack has, the embedded one of a local stack. */
+  readonly trainer?: TrainerConfig;
   readonly from: 'base' | { readonly run: string; readonly step: number };
   /**
    * A fork: the first step trains on the recorded episodes of that step instead of sampling its own, and the order of

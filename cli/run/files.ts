@@ -1,5 +1,6 @@
 /** The files that a person hands over: run files and lists of task ids, YAML or JSON. */
 import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { parse, YAMLParseError } from 'yaml';
 import { UsageError } from '../../core/faults.js';
 import { parseRunFile, type RunFile } from '../../core/schemas/run-file.js';
@@ -8,7 +9,9 @@ import { parseRunFile, type RunFile } from '../../core/schemas/run-file.js';
 export async function readRunFile(file: string | undefined): Promise<RunFile> {
   if (file === undefined) return {};
   const place = `run file ${file}`;
-  return parseRunFile(await readYaml(file, place, 'YAML or JSON'), place);
+  const read = parseRunFile(await readYaml(file, place, 'YAML or JSON'), place);
+  if (read.train?.tasks === undefined) return read;
+  return { ...read, train: { ...read.train, tasks: resolve(dirname(file), read.train.tasks) } };
 }
 
 /** A list of task ids: unique non-empty strings, at least one. Throws `UsageError` naming file and entry. */

@@ -11,14 +11,17 @@ import { updateSettings } from '../../core/update-settings.js';
 import {
   EPISODE_LIMITS,
   MAX_TRIES,
+  MOST_EPISODE_MS,
   MISMATCH_BOUND,
   SAMPLING,
   STEP,
   TRAINING,
   UPDATE_PLAN,
 } from '../../temporal.config.js';
+import { defined } from './defined.js';
 import { resolveModel } from './model.js';
 import { resolvePeople } from './people.js';
+import { resolveTrainer } from './trainer.js';
 
 /** The suite's tasks of a split, or the listed ones. Throws `UsageError` for ids that the suite does not have. */
 export async function chooseTasks(
@@ -42,7 +45,8 @@ export async function chooseTasks(
 export const DEFAULT_SUITE = 'deskbench';
 
 function common(file: RunFile, suite: Suite) {
-  const limits = { ...EPISODE_LIMITS, ...suite.limits, ...defined(file.limits) };
+  const asked = { ...suite.limits, ...defined(file.limits) };
+  const limits = { ...EPISODE_LIMITS, ...asked, episodeMs: asked.episodeMs ?? episodeClock(asked) };
   requireEpisodeClock('limits.episodeMs', limits.episodeMs);
   return {
     suite: suite.name,
@@ -56,10 +60,22 @@ function common(file: RunFile, suite: Suite) {
   };
 }
 
+/**
+ * The clock of a whole episode where nobody gives one, ms. Messages that may take longer than they do by default would
+ * hardly ever reach their own clock under the usual one, so then it is what all messages and calls of an episode may
+ * take together, bounded.
+ */
+export function episodeClock(asked: Partial<EpisodeLimits>): number {
+  const { userTurns, agentActions, messageMs, toolMs } = { ...EPISODE_LIMITS, ...asked };
+  if (messageMs <= EPISODE_LIMITS.messageMs) return EPISODE_LIMITS.episodeMs;
+  const all = (userTurns + agentActions) * messageMs + agentActions * toolMs;
+  return Math.min(MOST_EPISODE_MS, Math.max(EPISODE_LIMITS.episodeMs, all));
+}
+
 /** Temporal would end a longer episode from outside, and play it again and again. Throws `UsageError`. */
 export function requireEpisodeClock(place: string, episodeMs: number): void {
-  if (episodeMs <= EPISODE_LIMITS.episodeMs) return;
-  const most = `at most ${EPISODE_LIMITS.episodeMs}, the clock that episode activities are made for`;
+  if (episodeMs <= MOST_EPISODE_MS) return;
+  const most = `at most ${MOST_EPISODE_MS}, the clock that episode activities are made for`;
   throw new UsageError(place, most, String(episodeMs));
 }
 
@@ -104,49 +120,71 @@ export async function refuseBenchmark(place: string, suite: Suite, ids: readonly
 }
 
 /**
- * The pool must fill one batch, and holds no benchmark task. Throws `UsageError` if not. With `validateEvery` a part
- * of it is held out, and never trained on.
+ * The pool must fill one batch, and holds no benchmark task. Throws the first `UsageError` if not. With `validateEvery`
+ * a part of it is held out, and never trained on.
  */
 export async function trainConfig(
   file: RunFile,
   suite: Suite,
   pool: readonly string[],
 ): Promise<TrainConfig> {
+  const [problem] = await trainProblems(file, suite, pool);
+  if (problem) throw problem;
+  return uncheckedTrainConfig(file, suite, pool);
+}
+
+/** Everything for which `trainConfig` would refuse: a preflight lists them all. */
+export async function trainProblems(
+  file: RunFile,
+  suite: Suite,
+  pool: readonly string[],
+): Promise<readonly UsageError[]> {
+  const problems: UsageError[] = [];
   const shape = { ...STEP, ...defined(file.train?.shape) };
-  await refuseBenchmark('training pool', suite, pool);
-  const validateEvery = file.train?.validateEvery ?? TRAINING.validateEvery;
-  const { testFraction } = SELECTION_DEFAULTS;
-  const { train: tasks, test: heldOut } =
-    validateEvery > 0 ? splitIds(pool, testFraction, file.seed ?? TRAINING.seed) : { train: pool, test: [] };
-  if (validateEvery > 0 && heldOut.length === 0) {
-    throw new UsageError(
-      'train.validateEvery',
-      'a pool of which a part can be held out',
-      `${pool.length} tasks`,
-    );
+  try {
+    await refuseBenchmark('training pool', suite, pool);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    problems.push(error);
   }
-  if (tasks.length < shape.groups) {
+  const { train: tasks, test: heldOut } = splitPool(file, pool);
+  if ((file.train?.validateEvery ?? TRAINING.validateEvery) > 0 && heldOut.length === 0) {
+    const expected = 'a pool of which a part can be held out';
+    problems.push(new UsageError('train.validateEvery', expected, `${pool.length} tasks`));
+  } else if (tasks.length < shape.groups) {
     const found = `${tasks.length}${heldOut.length > 0 ? `, and ${heldOut.length} held out` : ''}`;
-    throw new UsageError('training pool', `at least ${shape.groups} tasks, one batch`, found);
+    problems.push(new UsageError('training pool', `at least ${shape.groups} tasks, one batch`, found));
   }
   if (shape.maxGroups < shape.groups || shape.minInformative > shape.groups) {
-    throw new UsageError(
-      'train.shape',
-      'minInformative ≤ groups ≤ maxGroups',
-      `${shape.minInformative}, ${shape.groups}, ${shape.maxGroups}`,
-    );
+    const found = `${shape.minInformative}, ${shape.groups}, ${shape.maxGroups}`;
+    problems.push(new UsageError('train.shape', 'minInformative ≤ groups ≤ maxGroups', found));
   }
+  return problems;
+}
+
+function splitPool(file: RunFile, pool: readonly string[]) {
+  const validateEvery = file.train?.validateEvery ?? TRAINING.validateEvery;
+  if (validateEvery === 0) return { train: pool, test: [] };
+  return splitIds(pool, SELECTION_DEFAULTS.testFraction, file.seed ?? TRAINING.seed);
+}
+
+/** The configuration that `trainConfig` gives where it refuses nothing. Throws `UsageError` for what has no meaning. */
+export function uncheckedTrainConfig(file: RunFile, suite: Suite, pool: readonly string[]): TrainConfig {
+  const { train: tasks, test: heldOut } = splitPool(file, pool);
+  const shared = common(file, suite);
+  const trainer = resolveTrainer(file.trainer, shared.limits);
   return {
     kind: 'train',
-    ...common(file, suite),
+    ...shared,
     tasks,
+    ...(trainer ? { trainer } : {}),
     from: 'base',
     steps: file.train?.steps ?? TRAINING.steps,
-    shape,
+    shape: { ...STEP, ...defined(file.train?.shape) },
     plan: updateSettings(UPDATE_PLAN, MISMATCH_BOUND, file.train?.plan),
     saveEvery: file.train?.saveEvery ?? TRAINING.saveEvery,
     ...keepOf(file.train),
-    validateEvery,
+    validateEvery: file.train?.validateEvery ?? TRAINING.validateEvery,
     validation: { tasks: heldOut, repeat: file.train?.validationRepeat ?? 4 },
   };
 }
@@ -245,11 +283,4 @@ function requireChoice(
 export function spread(tasks: readonly string[], limit = tasks.length): readonly string[] {
   if (limit >= tasks.length) return tasks;
   return Array.from({ length: limit }, (_, index) => tasks[Math.floor((index * tasks.length) / limit)]!);
-}
-
-/** The object without its undefined entries, so that a spread never erases a default. */
-function defined<T extends object>(object: T | undefined): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(object ?? {}).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }

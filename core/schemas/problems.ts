@@ -104,6 +104,7 @@ function keysAt(schema: z.ZodType, path: readonly string[], value: unknown): rea
     const object = objectOf(at, valueAt(value, path.slice(0, depth)));
     if (object instanceof z.ZodObject) at = object.shape[key] as z.ZodType | undefined;
     else if (object instanceof z.ZodRecord) at = object.valueType as z.ZodType;
+    else if (object instanceof z.ZodArray) at = object.element as z.ZodType;
     else return [];
   }
   const object = objectOf(at, valueAt(value, path));

@@ -8,6 +8,7 @@ import { UsageError } from '../faults.js';
 import { isPoolName, POOL_FORM, PRIORITIES } from '../sharing.js';
 import type { UpdatePlan } from '../trainer.js';
 import { problemsOf } from './problems.js';
+import { trainerSchema } from './trainer.js';
 
 /** Above its bound a number is a slip of the keyboard: refused here, before it becomes a run that never ends. */
 const upTo = (most: number) => z.int().min(1).max(most);
@@ -199,6 +200,7 @@ export const runFileSchema = z.strictObject({
       exhaustedAsFailed: z.boolean().optional(),
     })
     .optional(),
+  trainer: trainerSchema.optional(),
   train: z
     .strictObject({
       steps: upTo(100_000).optional(),
@@ -209,6 +211,8 @@ export const runFileSchema = z.strictObject({
       validationRepeat: repeat.optional(),
       shape: shape.optional(),
       plan: plan.optional(),
+      /** File with the ids of the pool, relative to the run file; `--tasks` wins over it. */
+      tasks: z.string().min(1).optional(),
     })
     .optional(),
   prices: z
