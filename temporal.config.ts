@@ -11,6 +11,11 @@ export function hostQueue(host: string): string {
   return `${QUEUES.gpu}-${host}`;
 }
 
+/** The queue of a host's one server: a slot of its own, so that questions to the host never wait for it. */
+export function serverQueue(host: string): string {
+  return `${hostQueue(host)}-server`;
+}
+
 export const NAMESPACE = 'default';
 
 /** Closed workflows are kept this long; identity is the ledger's, which forgets nothing. */
@@ -50,6 +55,12 @@ export const EPISODE_LIMITS = {
   /** Wall clock of one tool call, ms. */
   toolMs: 60_000,
 } as const;
+
+/**
+ * No episode may have a longer clock, ms: what its activity is made for, and its sandbox's expiry follows. A worker that
+ * dies meanwhile is found by its heartbeat, and a hang by the clock of its message or call, so a day costs nothing.
+ */
+export const MOST_EPISODE_MS = 24 * 60 * 60_000;
 
 /**
  * How long one episode may wait for the capacity of rate-limited providers in all, ms. Its other clocks stand still
@@ -146,8 +157,22 @@ export const SHARING = {
   low: { level: 4, weight: 1 },
 } as const;
 
-/** Concurrent episodes of one sandbox worker process. */
-export const SANDBOX_WORKER_SLOTS = 48;
+/**
+ * What one episode takes where its tool servers run, by isolation (workers/slots.ts; docs/sandboxes.md has how it was
+ * measured). Memory: too low, a machine full of episodes runs out of it; a container's bound, since its guest may mean
+ * harm. `perCpu`: more wait for the CPUs rather than for a model.
+ */
+export const EPISODE_NEEDS = {
+  inline: { mebibytes: 16, perCpu: 24 },
+  process: { mebibytes: 192, perCpu: 24 },
+  docker: { mebibytes: 544, perCpu: 16 },
+} as const;
+/** Share of the machine's memory that episodes may have. */
+export const MEMORY_FOR_EPISODES = 0.75;
+/** Episodes of one sandbox worker process, which is one thread: more are more processes. */
+export const MOST_SANDBOX_SLOTS = 48;
+/** How long episodes in flight may go on after SIGTERM, ms; then they are cancelled, and run again elsewhere. */
+export const DRAIN_MS = 25_000;
 
 /** Nightly evaluations (docs/nightly.md), where a schedule does not say otherwise. */
 export const NIGHTLY = {
@@ -169,8 +194,8 @@ export const HEARTBEAT = {
  */
 export const ACTIVITIES = {
   episode: {
-    /** Above the episode's own clock and allowance for waiting, so that those speak first. */
-    startToCloseTimeout: EPISODE_LIMITS.episodeMs + CAPACITY_WAIT_MS + 5 * 60_000,
+    /** Above every episode's own clock and allowance for waiting, so that those speak first. */
+    startToCloseTimeout: MOST_EPISODE_MS + CAPACITY_WAIT_MS + 5 * 60_000,
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 20_000, maximumAttempts: 50 },
   },
@@ -185,6 +210,12 @@ export const ACTIVITIES = {
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 1_000, backoffCoefficient: 3, maximumInterval: 60_000, maximumAttempts: 6 },
   },
+  /** As long as anybody needs it: what bounds it is that it is heard of, and that somebody takes it up. */
+  server: {
+    startToCloseTimeout: 90 * 24 * 60 * 60_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
+    retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000, maximumAttempts: 5 },
+  },
   gpu: {
     startToCloseTimeout: 60 * 60_000,
     heartbeatTimeout: HEARTBEAT.timeoutMs,
@@ -194,3 +225,54 @@ export const ACTIVITIES = {
 
 /** How long a GPU activity waits for a trainer that does not answer before it fails and is tried again. */
 export const TRAINER_WAIT_MS = 10 * 60_000;
+
+/** How vLLM is started where nobody says otherwise: the reference's evaluation (core/serving/settings.ts says what each is). */
+export const VLLM = {
+  tensorParallel: 8,
+  dtype: 'bfloat16',
+  maxModelLength: 262_144,
+  memoryUtilisation: 0.85,
+  maxSequences: 16,
+  maxBatchedTokens: 8_192,
+  reasoningParser: 'qwen3',
+  toolCallParser: 'qwen3_xml',
+  prefixCaching: true,
+  chunkedPrefill: true,
+  languageModelOnly: true,
+  extraArguments: [],
+} as const;
+
+/** A server of weights on a GPU host (docs/serving.md). */
+export const SERVING = {
+  /** From its start to its first good completion, ms. Too low: a large model never comes up. */
+  startMs: 45 * 60_000,
+  /** Merging a sharded checkpoint, ms; and how long it may write nothing. */
+  mergeMs: 3 * 60 * 60_000,
+  mergeSilentMs: 20 * 60_000,
+  /** How often it is asked for a completion, and how long that may take. */
+  healthEveryMs: 15_000,
+  canaryMs: 20_000,
+  /** Neither a completion nor a token in so long: it hangs. Too low: a server under load is killed. */
+  hungMs: 3 * 60_000,
+  /** Starts again after a failure, one after the other, before its host is given up. */
+  restarts: 4,
+  backoffMs: { first: 2_000, longest: 60_000 },
+  /** Ready for so long, it has earned all its restarts again. */
+  stableMs: 15 * 60_000,
+  /** From SIGTERM to SIGKILL. */
+  graceMs: 15_000,
+  /** How often whoever keeps a server looks whether it lives, and asks the ledger whether it is still wanted. */
+  lookMs: 1_000,
+  wantedMs: 5_000,
+  /** A server whose keeper was not heard of for so long is ended by the next sweep of its host. */
+  keptMs: 15 * 60_000,
+  /** A host that takes nothing from its queue for so long is passed over. Too low: one that is being restarted is. */
+  hostMs: 60_000,
+  /** Times that every host is tried before the serving has failed, and the pause between, ms. */
+  rounds: 3,
+  roundMs: 30_000,
+  /** How long a campaign's need lasts before its workflow says it again or the campaign is running, ms. */
+  claimMs: 10 * 60_000,
+  /** How long nobody may work on a serving that is wanted before its workflow is started again, ms. */
+  idleMs: 30_000,
+} as const;

@@ -12,6 +12,7 @@ import type { Rates } from '../core/limits/rates.js';
 import type { Schedules } from '../core/nightly/schedule.js';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { readStack, type StackInfo } from '../infra/stack/info.js';
+import type { TemporalPlace } from '../infra/temporal-access.js';
 import { NAMESPACE } from '../temporal.config.js';
 
 export interface StackContext {
@@ -63,9 +64,13 @@ export function openStack(info: StackInfo = requireStackInfo()): StackContext {
     }),
     temporal: once(async () => {
       const { Client, Connection } = await import('@temporalio/client');
-      const connection = await Connection.connect({ address: info.temporal.address, connectTimeout: '10s' });
+      const { temporalPlace } = await import('../infra/temporal-access.js');
+      // The local stack is reached by its own address, whatever the shell says of another.
+      const { access, ...place } = info.processes.length > 0 ? LOCAL : temporalPlace(process.env);
+      const { address = info.temporal.address, namespace = info.temporal.namespace } = place;
+      const connection = await Connection.connect({ ...access, address, connectTimeout: '10s' });
       closing.push(() => connection.close());
-      return new Client({ connection, namespace: info.temporal.namespace });
+      return new Client({ connection, namespace });
     }),
     async close() {
       for (const end of closing.splice(0)) await end();
@@ -83,6 +88,8 @@ export async function withStack<T>(work: (context: StackContext) => Promise<T>):
   }
 }
 
+const LOCAL: Partial<TemporalPlace> = {};
+
 function requireStackInfo(): StackInfo {
   const info = fromEnvironment(process.env) ?? readStack();
   if (info) return info;
@@ -90,11 +97,12 @@ function requireStackInfo(): StackInfo {
 }
 
 function fromEnvironment(env: NodeJS.ProcessEnv): StackInfo | undefined {
-  if (!env.TEMPORAL_ADDRESS || !env.DATABASE_URL) return undefined;
+  const named = env.TEMPORAL_ADDRESS || env.TEMPORAL_PROFILE || env.TEMPORAL_CONFIG_FILE;
+  if (!named || !env.DATABASE_URL) return undefined;
   const home = homeFolder();
   return {
     temporal: {
-      address: env.TEMPORAL_ADDRESS,
+      address: env.TEMPORAL_ADDRESS ?? '',
       namespace: env.TEMPORAL_NAMESPACE || NAMESPACE,
       ui: env.TEMPORAL_UI || '',
     },

@@ -1,7 +1,7 @@
 /** `steadfast verify sandbox`: created = released + reaped, and nothing alive that the ledger does not know. */
-import os from 'node:os';
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import { hostName } from '../core/host-name.js';
 import { ISOLATIONS } from '../core/sandbox.js';
 import { withStack } from './context.js';
 import { EXIT } from './exit.js';
@@ -22,11 +22,15 @@ export function registerVerifySandbox(verify: Command): void {
       const { workerIsAlive } = await import('../workers/sweep.js');
       await withStack(async ({ info }) => {
         const pool = createPool(info.databaseUrl, { max: 1 });
+        // The stack's workers have the name that was given when it was started.
+        const host = hostName({
+          STEADFAST_HOST: process.env.STEADFAST_HOST || info.passedOn?.STEADFAST_HOST,
+        });
         const driver = sandboxDrivers(info.home);
         const living = async () =>
           (await Promise.all(ISOLATIONS.map((isolation) => driver(isolation).living()))).flat();
         try {
-          const found = await verifySandboxes({ pool, host: os.hostname(), living, workerIsAlive });
+          const found = await verifySandboxes({ pool, host, living, workerIsAlive });
           if (json) printJson(found);
           else {
             const { known, intended, created, released, reaped, waiting, problems } = found;

@@ -1,9 +1,9 @@
 /** The sandbox drivers of this host. */
-import os from 'node:os';
 import { createDockerDriver } from '../activities/sandbox/docker/driver.js';
 import { engineSettings } from '../activities/sandbox/docker/engine.js';
 import { createInlineDriver } from '../activities/sandbox/inline.js';
 import { createProcessDriver } from '../activities/sandbox/process.js';
+import { hostName } from '../core/host-name.js';
 import { type Isolation, type SandboxDriver, stronger } from '../core/sandbox.js';
 
 /** `least`: what the operator demands; a suite that needs more gets more, none gets less. */
@@ -14,7 +14,7 @@ export function sandboxDrivers(
   const drivers: Readonly<Record<Isolation, SandboxDriver>> = {
     inline: createInlineDriver(),
     process: createProcessDriver(home),
-    docker: createDockerDriver({ home, host: os.hostname(), engine: engineSettings(process.env) }),
+    docker: createDockerDriver({ home, host: hostName(process.env), engine: engineSettings(process.env) }),
   };
   return (needed) => drivers[stronger(needed, least)];
 }

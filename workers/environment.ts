@@ -1,8 +1,13 @@
 /** What a worker process is told by its environment; the local stack sets it, a deployment does the same. */
-import os from 'node:os';
 import path from 'node:path';
 import { UsageError } from '../core/faults.js';
+import { hostName } from '../core/host-name.js';
 import { ISOLATIONS, type Isolation } from '../core/sandbox.js';
+import { requirePoolName } from '../core/sharing.js';
+import { STACK_MARK } from '../infra/stack/service.js';
+import { type TemporalAccess, type TemporalPlace, temporalPlace } from '../infra/temporal-access.js';
+import { NAMESPACE } from '../temporal.config.js';
+import { type SlotsAsked, slotsAsked } from './slots.js';
 
 /** A chat endpoint: its OpenAI base URL, the model's name, and the variable that holds the key, if it needs one. */
 export interface ChatEndpoint {
@@ -14,6 +19,8 @@ export interface ChatEndpoint {
 export interface WorkerEnvironment {
   readonly temporalAddress: string;
   readonly namespace: string;
+  /** Certificates and keys; none for the local stack. */
+  readonly temporalAccess?: TemporalAccess;
   readonly databaseUrl: string;
   readonly home: string;
   readonly artifacts: string;
@@ -25,6 +32,13 @@ export interface WorkerEnvironment {
   /** Host name and process id: who ran a try. */
   readonly identity: string;
   readonly host: string;
+  /** Pool of a sandbox worker; null: the one without a name. */
+  readonly pool: string | null;
+  readonly slots: SlotsAsked;
+  /** Sandbox workers that share this machine. */
+  readonly workersHere: number;
+  /** Grace after SIGTERM; absent: the usual. */
+  readonly drainMs?: number;
 }
 
 /** Reads `process.env`. Throws one `UsageError` that lists every variable that is missing. */
@@ -42,9 +56,14 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     apiKeyEnv: env[`STEADFAST_${role}_KEY_ENV`] || null,
   });
   const home = need('STEADFAST_HOME');
+  const host = hostName(env);
+  const drain = wholeNumber('STEADFAST_DRAIN_SECONDS', env.STEADFAST_DRAIN_SECONDS, 0, 86_400);
+  const temporal = temporalOf(env);
+  if (!temporal.address) missing.push('TEMPORAL_ADDRESS');
   const environment: WorkerEnvironment = {
-    temporalAddress: need('TEMPORAL_ADDRESS'),
-    namespace: env.TEMPORAL_NAMESPACE || 'default',
+    temporalAddress: temporal.address ?? '',
+    namespace: temporal.namespace ?? NAMESPACE,
+    temporalAccess: temporal.access,
     databaseUrl: need('DATABASE_URL'),
     home,
     artifacts: env.STEADFAST_ARTIFACTS || path.join(home, 'artifacts'),
@@ -52,8 +71,12 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     user: chat('USER'),
     judge: chat('JUDGE'),
     isolation: isolationOf(env.STEADFAST_ISOLATION),
-    identity: `${os.hostname()}:${process.pid}`,
-    host: os.hostname(),
+    identity: `${host}:${process.pid}`,
+    host,
+    pool: env.STEADFAST_POOL ? requirePoolName('STEADFAST_POOL', env.STEADFAST_POOL) : null,
+    slots: slotsAsked(env.STEADFAST_SLOTS),
+    workersHere: wholeNumber('STEADFAST_WORKERS_HERE', env.STEADFAST_WORKERS_HERE, 1, 64) ?? 1,
+    ...(drain === undefined ? {} : { drainMs: 1_000 * drain }),
   };
   if (missing.length === 0) return environment;
   throw new UsageError(
@@ -62,6 +85,24 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     `no ${missing.join(', ')}`,
     '`steadfast up` sets them for the local stack; docs/workers.md says how to run workers elsewhere.',
   );
+}
+
+function wholeNumber(
+  name: string,
+  text: string | undefined,
+  least: number,
+  most: number,
+): number | undefined {
+  if (!text) return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw new UsageError(name, `a whole number from ${least} to ${most}`, `"${text}"`);
+}
+
+/** A worker of the local stack is told an address; what the shell says of another Temporal is not for it. */
+function temporalOf(env: NodeJS.ProcessEnv): TemporalPlace {
+  const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = env;
+  return temporalPlace(env[STACK_MARK] ? { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } : env);
 }
 
 /** Throws `UsageError` for a word that is none. */

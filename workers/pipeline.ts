@@ -3,6 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { createCampaignActivities } from '../activities/campaign/activities.js';
+import { createStoreClaims } from '../activities/ledger/artifact-store.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createPgSchedules } from '../activities/ledger/schedules.js';
@@ -12,10 +13,12 @@ import { QUEUES } from '../temporal.config.js';
 import { heartbeats } from './heartbeats.js';
 import { workerMain } from './main.js';
 import { runWorker } from './run-worker.js';
+import { requireSameStore } from './same-store.js';
 import { suiteRegistry } from './suites.js';
 
 await workerMain(async (environment) => {
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast pipeline worker' });
+  await requireSameStore(createStoreClaims(pool), environment);
   const deps = {
     ledger: createPgLedger(pool),
     artifacts: createLocalArtifacts(environment.artifacts),

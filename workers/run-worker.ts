@@ -1,23 +1,30 @@
 /** Runs one Temporal worker until it is told to stop; SIGTERM and SIGINT drain it. */
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
-import { HEARTBEAT } from '../temporal.config.js';
+import {
+  NativeConnection,
+  type NativeConnectionOptions,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
+import { DRAIN_MS, HEARTBEAT } from '../temporal.config.js';
 import type { WorkerEnvironment } from './environment.js';
 import { workerLogger } from './log.js';
 
-/** In-flight activities may finish for so long after SIGTERM; then they are cancelled and run elsewhere. */
-const DRAIN_MS = 5_000;
 const CONNECT_EVERY_MS = 500;
 
 /** Resolves when the worker has drained. Rejects when it fails; the supervisor starts it again. */
 export async function runWorker(
-  environment: Pick<WorkerEnvironment, 'temporalAddress' | 'namespace' | 'identity'>,
+  environment: Pick<
+    WorkerEnvironment,
+    'temporalAddress' | 'temporalAccess' | 'namespace' | 'identity' | 'drainMs'
+  >,
   options: Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>,
 ): Promise<void> {
   Runtime.install({ logger: workerLogger('WARN'), shutdownSignals: [] });
-  const connection = await connect(environment.temporalAddress);
+  const connection = await connect({ ...environment.temporalAccess, address: environment.temporalAddress });
   try {
     const worker = await Worker.create({
-      shutdownGraceTime: DRAIN_MS,
+      shutdownGraceTime: environment.drainMs ?? DRAIN_MS,
       // By itself it holds beats back for 0.8 of the time-out: a stop would be heard of up to 16 s late, and a beat that
       // then is late by 4 s on a busy machine would run the activity again.
       maxHeartbeatThrottleInterval: HEARTBEAT.everyMs,
@@ -39,12 +46,12 @@ export async function runWorker(
 }
 
 /** Temporal may be starting, or be down for a moment: asks until it answers. */
-async function connect(address: string): Promise<NativeConnection> {
+async function connect(options: NativeConnectionOptions): Promise<NativeConnection> {
   for (let told = false; ; ) {
     try {
-      return await NativeConnection.connect({ address });
+      return await NativeConnection.connect(options);
     } catch (error) {
-      if (!told) process.stderr.write(`waiting for Temporal at ${address}: ${String(error)}\n`);
+      if (!told) process.stderr.write(`waiting for Temporal at ${options.address}: ${String(error)}\n`);
       told = true;
       await new Promise((resolve) => setTimeout(resolve, CONNECT_EVERY_MS));
     }

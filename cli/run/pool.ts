@@ -20,9 +20,9 @@ export async function requirePool(context: StackContext, pool: string | null | u
 
 /** Identities, `host:pid`, of those that have polled in the last minutes. */
 async function poolWorkers(context: StackContext, pool: string): Promise<readonly string[]> {
-  const { workflowService } = await context.temporal();
+  const { workflowService, options } = await context.temporal();
   const { pollers } = await workflowService.describeTaskQueue({
-    namespace: context.info.temporal.namespace,
+    namespace: options.namespace,
     taskQueue: { name: poolQueue(QUEUES.sandbox, pool) },
     taskQueueType: ACTIVITY,
   });

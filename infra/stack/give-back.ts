@@ -14,14 +14,14 @@ const CONNECT = '2s';
 /** All of it; a Temporal that is slower than that has heartbeats for the rest. */
 const LIMIT_MS = 10_000;
 
-/** Of the worker process `pid` of this machine, which is dead; returns how many. Throws when Temporal does not answer. */
-export async function giveBack(address: string, pid: number): Promise<number> {
+/** Of the worker `host:pid` of this machine, which is dead; returns how many. Throws when Temporal does not answer. */
+export async function giveBack(address: string, identity: string): Promise<number> {
   // Loaded here: a supervisor whose workers never die needs none of it.
   const { Client, Connection } = await import('@temporalio/client');
   const connection = await Connection.connect({ address, connectTimeout: CONNECT });
   try {
     const client = new Client({ connection, namespace: NAMESPACE });
-    return await client.withDeadline(Date.now() + LIMIT_MS, () => failHeld(client, `${hostname()}:${pid}`));
+    return await client.withDeadline(Date.now() + LIMIT_MS, () => failHeld(client, identity));
   } finally {
     await connection.close();
   }

@@ -1,6 +1,7 @@
 /**
  * Variables of whoever types `up` that workers need: checkouts of ThinkingBox-Bench, and the endpoints that play the
- * simulated user and the judge, and the isolation that its operator demands. They are recorded with the stack, so that a worker that is started again has them too.
+ * simulated user and the judge, the isolation that its operator demands, and what containers may reach. They are recorded
+ * with the stack, so that a worker that is started again has them too.
  * No secrets: a key is named by its variable, and reaches the workers through the environment that they inherit.
  */
 const NAMES = [
@@ -10,6 +11,11 @@ const NAMES = [
   'THINKINGBOX_PYTHON',
   'THINKINGBOX_SERVERS',
   'STEADFAST_ISOLATION',
+  'STEADFAST_HOST',
+  'STEADFAST_SLOTS',
+  'DOCKER_HOST',
+  'STEADFAST_DOCKER_RUNTIME',
+  'STEADFAST_ENDPOINTS',
   ...['USER', 'JUDGE'].flatMap((role) =>
     ['URL', 'MODEL', 'KEY_ENV'].map((part) => `STEADFAST_${role}_${part}`),
   ),

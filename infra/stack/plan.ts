@@ -6,8 +6,8 @@
  *   trainer  ┼──► worker-pipeline, worker-sandbox-1 …, worker-gpu
  *   endpoints┘    (simulated user and judge)
  */
-import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { hostName } from '../../core/host-name.js';
 import { NAMESPACE } from '../../temporal.config.js';
 import { sha256 } from '../setup/files.mjs';
 import { ROOT } from '../setup/root.mjs';
@@ -44,7 +44,7 @@ export interface PlanOptions {
 }
 
 /** Workers drain; then what they talk to. Postgres last, since a draining Temporal client may still report. */
-const DRAIN: StopPlan = { signal: 'SIGTERM', graceMs: 3_000, order: 0 };
+const DRAIN: StopPlan = { signal: 'SIGTERM', graceMs: 10_000, order: 0 };
 const END: StopPlan = { signal: 'SIGTERM', graceMs: 1_500, order: 1 };
 
 const PORTS: Readonly<Record<string, readonly PortName[]>> = {
@@ -143,6 +143,12 @@ function endpointsService({ options, ports, environment }: PlanContext): Service
   });
 }
 
+/**
+ * Whatever the shell says of workers elsewhere. Episodes get a moment to end, since somebody waits for `down`; then
+ * they are cancelled, and what they hold is released: the longer clock above is for that.
+ */
+const OWN_WORKER = { STEADFAST_POOL: '', STEADFAST_DRAIN_SECONDS: '2' } as const;
+
 type WorkerKind = keyof PlanOptions['workers'];
 
 function workerService(context: PlanContext, kind: WorkerKind, number: number): Service {
@@ -152,9 +158,15 @@ function workerService(context: PlanContext, kind: WorkerKind, number: number): 
     file: process.execPath,
     args: [join(ROOT, 'dist', 'workers', `${kind}.js`)],
     cwd: ROOT,
-    env: { ...options.passedOn, ...throughPorts(environment(), options.through ?? {}) },
+    env: {
+      ...options.passedOn,
+      ...throughPorts(environment(), options.through ?? {}),
+      ...OWN_WORKER,
+      STEADFAST_WORKERS_HERE: String(Math.max(1, options.workers.sandbox)),
+    },
     log: logFile(options.home, name),
   });
+  const host = hostName(options.passedOn);
   let polled = 0;
   return spawned(name, command, {
     ports: [],
@@ -163,25 +175,25 @@ function workerService(context: PlanContext, kind: WorkerKind, number: number): 
     needs: options.services,
     bury: async ({ pid }) => {
       const { giveBack } = await import('./give-back.js');
-      const given = await giveBack(`127.0.0.1:${ports.temporal}`, pid);
+      const given = await giveBack(`127.0.0.1:${ports.temporal}`, `${host}:${pid}`);
       return given === 0 ? undefined : `${given} activities of process ${pid} given back to be run again`;
     },
     healthy: async ({ pid }) => {
       // Once it has polled, its being alive is enough: a full worker may not poll for a while.
       if (polled === pid) return true;
-      const ready = await polls(ports.temporalHttp, kind, pid);
+      const ready = await polls(ports.temporalHttp, kind, `${host}:${pid}`);
       if (ready) polled = pid;
       return ready;
     },
   });
 }
 
-/** True when the worker process polls its queue: Temporal knows pollers by identity, here `host:pid`. */
-async function polls(httpPort: number, queue: string, pid: number): Promise<boolean> {
+/** True when the worker polls its queue: Temporal knows pollers by identity, here `host:pid`. */
+async function polls(httpPort: number, queue: string, identity: string): Promise<boolean> {
   const base = `http://127.0.0.1:${httpPort}/api/v1/namespaces/${NAMESPACE}/task-queues/${queue}`;
   const types = ['TASK_QUEUE_TYPE_WORKFLOW', 'TASK_QUEUE_TYPE_ACTIVITY'];
   const answers = await Promise.all(types.map((type) => getText(`${base}?taskQueueType=${type}`)));
-  return answers.some((text) => text?.includes(`"${hostname()}:${pid}"`));
+  return answers.some((text) => text?.includes(`"${identity}"`));
 }
 
 interface SpawnedOptions extends Pick<Service, 'ports' | 'stop' | 'healthy' | 'bury'> {

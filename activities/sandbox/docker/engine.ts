@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import type Docker from 'dockerode';
 import { UsageError } from '../../../core/faults.js';
+import { approvedEndpoints } from './endpoints.js';
 
 /** Docker 20.10, of 2020: `CgroupnsMode` and what follows from it. */
 const LEAST_API = [1, 41] as const;
@@ -13,11 +14,17 @@ export interface EngineSettings {
   readonly host?: string | undefined;
   /** Another OCI runtime, e.g. `runsc`; the engine's own when undefined. */
   readonly runtime?: string | undefined;
+  /** What containers may reach, `host:port`, by the operator's word; nothing when absent. */
+  readonly endpoints?: readonly string[];
 }
 
-/** `DOCKER_HOST` and `STEADFAST_DOCKER_RUNTIME`. */
+/** `DOCKER_HOST`, `STEADFAST_DOCKER_RUNTIME` and `STEADFAST_ENDPOINTS`. Throws `UsageError` for what is no endpoint. */
 export function engineSettings(env: NodeJS.ProcessEnv): EngineSettings {
-  return { host: env.DOCKER_HOST || undefined, runtime: env.STEADFAST_DOCKER_RUNTIME || undefined };
+  return {
+    host: env.DOCKER_HOST || undefined,
+    runtime: env.STEADFAST_DOCKER_RUNTIME || undefined,
+    endpoints: approvedEndpoints(env.STEADFAST_ENDPOINTS),
+  };
 }
 
 /** True where there is not even a socket: then there are no containers of ours either. */
@@ -59,6 +66,14 @@ export async function checkEngine(docker: Docker, { host, runtime }: EngineSetti
     const known = runtimes.join(', ');
     throw new UsageError('STEADFAST_DOCKER_RUNTIME', `a runtime of the engine: ${known}`, `"${runtime}"`);
   }
+}
+
+/** What its containers share. */
+export async function engineMachine(
+  docker: Docker,
+): Promise<{ readonly memoryBytes: number; readonly cpus: number }> {
+  const { MemTotal, NCPU } = (await docker.info()) as { readonly MemTotal: number; readonly NCPU: number };
+  return { memoryBytes: MemTotal, cpus: NCPU };
 }
 
 /** The client takes a signal for every call; its types know of some. */
