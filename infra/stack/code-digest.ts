@@ -16,9 +16,11 @@ export function typescriptDigest(): string {
 export function trainerDigest(): string {
   const folder = join(ROOT, 'native', 'trainer');
   const parts: string[] = [];
-  for (const entry of readdirSync(join(folder, 'steadfast_trainer'), { recursive: true, encoding: 'utf8' })) {
-    if (entry.endsWith('.py'))
-      parts.push(entry, readFileSync(join(folder, 'steadfast_trainer', entry), 'utf8'));
+  for (const name of ['steadfast_protocol', 'steadfast_trainer']) {
+    for (const entry of readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })) {
+      if (entry.endsWith('.py'))
+        parts.push(`${name}/${entry}`, readFileSync(join(folder, name, entry), 'utf8'));
+    }
   }
   const base = join(folder, 'base');
   for (const entry of existsSync(base) ? readdirSync(base) : []) {

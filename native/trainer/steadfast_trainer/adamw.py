@@ -1,11 +1,11 @@
 """AdamW (Loshchilov and Hutter, 2019) over one flat vector, with decoupled weight decay on every parameter."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from .model import ModelConfig, Parameters
-from .tensors import digest_tensors
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -22,14 +22,24 @@ class OptimizerState:
     def fresh(cls, config: ModelConfig) -> "OptimizerState":
         return cls(Parameters(config), Parameters(config), 0)
 
+    @classmethod
+    def from_tensors(cls, config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> "OptimizerState":
+        """From a copy of what `tensors` gives."""
+        moments = [
+            Parameters.from_tensors(
+                config,
+                {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)},
+                "optimizer",
+            )
+            for prefix in ("first.", "second.")
+        ]
+        return cls(*moments, int(tensors["steps"][0]))
+
     def tensors(self) -> dict[str, np.ndarray]:
         """As saved: `first.<name>`, `second.<name>` and `steps` (one float32, exact below 2^24)."""
         tensors = {f"first.{name}": tensor for name, tensor in self.first.tensors.items()}
         tensors |= {f"second.{name}": tensor for name, tensor in self.second.tensors.items()}
         return tensors | {"steps": np.array([self.steps], np.float32)}
-
-    def digest(self) -> str:
-        return digest_tensors(self.tensors())
 
 
 def clip_by_norm(gradient: Parameters, limit: float) -> float:

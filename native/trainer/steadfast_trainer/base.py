@@ -5,9 +5,10 @@ import json
 import os
 from dataclasses import dataclass
 
-from .faults import UsageError
+from steadfast_protocol.faults import UsageError
+from steadfast_protocol.tensors import decode_safetensors, digest_tensors, encode_safetensors
+
 from .model import ModelConfig, Parameters
-from .tensors import decode_safetensors, digest_tensors, encode_safetensors
 from .tokenizer import Tokenizer
 
 _MAKE_AGAIN = "make it again with native/trainer/make-base.sh"

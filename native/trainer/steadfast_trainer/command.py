@@ -2,12 +2,11 @@
 
 import argparse
 import asyncio
-import os
-import signal
 import sys
 
+from steadfast_protocol.faults import UsageError
+
 from . import FORMAT_VERSION
-from .faults import UsageError
 
 
 def main(arguments: list[str]) -> int:
@@ -42,41 +41,21 @@ def main(arguments: list[str]) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from .app import App, build_name
+    from steadfast_protocol.app import App
+    from steadfast_protocol.serving import go_home, listen
+
     from .base import load_base
     from .engine import product_shapes
     from .invariant import prove
-    from .sampler import SamplerOptions
+    from .learner import EmbeddedLearner, build_name
+    from .sampler import Sampler, SamplerOptions
 
     base = load_base(options.base)
-    try:
-        os.makedirs(options.home, exist_ok=True)
-        os.chdir(options.home)
-    except OSError as error:
-        raise UsageError(
-            "--home", "a folder that can be used", f"{options.home}: {error.strerror}"
-        ) from error
+    go_home(options.home)
     way = prove(product_shapes(base.config), base.config.head_width, base.config.context)
-    sampler = SamplerOptions(rows=options.rows, cache_bytes=options.cache_mib << 20)
-    app = App(base, build_name(base, FORMAT_VERSION), way, sampler)
-    return asyncio.run(_listen(app, options.host, options.port))
-
-
-async def _listen(app, host: str, port: int) -> int:
-    from .http_server import HttpProtocol
-
-    loop = asyncio.get_running_loop()
-    stop = loop.create_future()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, lambda: stop.done() or stop.set_result(None))
-    try:
-        server = await loop.create_server(lambda: HttpProtocol(app.handle), host, port)
-    except OSError as error:
-        raise UsageError("--port", f"a free port on {host}", f"{port}: {error.strerror}") from error
-    print(f"trainer listening on http://{host}:{server.sockets[0].getsockname()[1]}", flush=True)
-    await stop
-    server.close()
-    return 0
+    sampler = Sampler(way, SamplerOptions(rows=options.rows, cache_bytes=options.cache_mib << 20))
+    learner = EmbeddedLearner(base, build_name(base, FORMAT_VERSION), way, options.rows)
+    return asyncio.run(listen(App(learner, sampler, base.tokenizer), options.host, options.port))
 
 
 def _make_base(options: argparse.Namespace) -> int:

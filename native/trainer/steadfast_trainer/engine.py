@@ -7,33 +7,19 @@ attended together), then the other prompt positions (attended per sequence). Eve
 `invariant`, so none of this shows in the results.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+
+from steadfast_protocol.samplers import Request
+from steadfast_protocol.sampling import sample
 
 from .invariant import Invariance, attend
 from .model import NORM_EPS, ModelConfig, Parameters, rotary_tables
 from .prefix_cache import PrefixCache
-from .sampling import SamplingOptions, sample
 
 #: Prompt positions fed in one step, over all sequences: bounds how long a step keeps others waiting.
 PROMPT_POSITIONS = 256
-
-
-@dataclass(eq=False)
-class Request:
-    """What to sample after `prompt`, or (`score`) the log-probabilities of the prompt itself."""
-
-    prompt: np.ndarray
-    options: SamplingOptions
-    max_tokens: int
-    stop: frozenset[int]
-    score: bool = False
-    tokens: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    #: `stop`, `length` or, when it was withdrawn, `cancelled`.
-    finish: str | None = None
-    cached: int = 0
 
 
 @dataclass(eq=False)

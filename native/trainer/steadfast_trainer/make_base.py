@@ -10,10 +10,11 @@ import time
 
 import numpy as np
 
+from steadfast_protocol.faults import UsageError
+
 from .adamw import OptimizerState, adamw_step, clip_by_norm
 from .base import save_base
 from .chat import Conversation, parse_conversation, render
-from .faults import UsageError
 from .gradient import TrainingPass
 from .losses import next_token
 from .model import ModelConfig, Parameters

@@ -10,8 +10,10 @@ import traceback
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from .engine import Engine, Request
-from .faults import TrainerFault
+from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.samplers import Request
+
+from .engine import Engine
 from .invariant import Invariance
 from .model import Parameters
 from .prefix_cache import PrefixCache
@@ -49,16 +51,16 @@ class Sampler:
     def weights(self, name: str) -> Parameters:
         return self._version(name).weights
 
-    def publish(self, name: str, weights: Parameters) -> None:
+    async def publish(self, name: str, weights: Parameters) -> None:
         """Makes the weights of the training session samplable; they stay until others are published."""
         self._register(name, weights)
         self._published = name
 
-    def serve(self, name: str, weights: Parameters) -> None:
+    async def serve(self, name: str, weights: Parameters) -> None:
         """Makes weights samplable until `release`, called as often as `serve`."""
         self._register(name, weights).leases += 1
 
-    def release(self, name: str) -> None:
+    async def release(self, name: str) -> None:
         """Gives up one lease; unknown names are fine, since a repeated call finds them gone."""
         version = self._versions.get(name)
         if version is None:

@@ -9,18 +9,20 @@ import sys
 
 import numpy as np
 
+from steadfast_protocol.batch import Episode
+from steadfast_protocol.plan import Plan
+from steadfast_protocol.samplers import Request
+from steadfast_protocol.sampling import SamplingOptions
+from steadfast_protocol.tensors import digest_tensors
+
 from .adamw import OptimizerState
-from .batch import Episode
-from .engine import Engine, Request, product_shapes
+from .engine import Engine, product_shapes
 from .gradient import TrainingPass
 from .invariant import Invariance, prove
 from .losses import next_token
 from .model import ModelConfig, Parameters
 from .numerics import numerics
-from .plan import Plan
 from .prefix_cache import PrefixCache
-from .sampling import SamplingOptions
-from .tensors import digest_tensors
 from .update import compute_update, sequence_logprobs
 
 CONFIG = ModelConfig(vocab=200)

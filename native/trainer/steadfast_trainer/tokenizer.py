@@ -10,7 +10,7 @@ import json
 import os
 import re
 
-from .faults import UsageError
+from steadfast_protocol.faults import UsageError
 
 
 class Tokenizer:

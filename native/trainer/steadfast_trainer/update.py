@@ -9,15 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steadfast_protocol.batch import Episode
+from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.learner import UpdateResult
+from steadfast_protocol.mismatch import Mismatch
+from steadfast_protocol.plan import Plan
+
 from .adamw import OptimizerState, adamw_step, clip_by_norm
-from .batch import Episode
-from .faults import TrainerFault
 from .gradient import TrainingPass
 from .losses import Importance, log_softmax, policy_gradient
-from .mismatch import Mismatch
 from .model import Parameters
 from .packing import micro_batches, pad
-from .plan import Plan
 
 
 @dataclass(frozen=True)
@@ -31,17 +33,9 @@ class Chunk:
     sampler: np.ndarray
 
 
-@dataclass(frozen=True)
-class UpdateResult:
-    weights: Parameters
-    optimizer: OptimizerState
-    #: The numbers of `UpdateReport`, by its names.
-    metrics: dict[str, float | int | bool]
-
-
 def compute_update(
     weights: Parameters, optimizer: OptimizerState, base: Parameters, episodes: list[Episode], plan: Plan
-) -> UpdateResult:
+) -> UpdateResult[Parameters, OptimizerState]:
     """New weights and optimizer state; with all advantages zero, the old ones and `skipped`.
 
     Raises `off_policy` when sampler and trainer differ by more than the plan allows.

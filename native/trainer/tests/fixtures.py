@@ -5,10 +5,10 @@ import os
 
 import numpy as np
 
+from steadfast_protocol.tensors import encode_safetensors
 from steadfast_trainer.base import Base, load_base, save_base
 from steadfast_trainer.chat import Call, Conversation, Turn
 from steadfast_trainer.model import ModelConfig, Parameters
-from steadfast_trainer.tensors import encode_safetensors
 from steadfast_trainer.tokenizer import Tokenizer
 from steadfast_trainer.tokenizer_build import Lexicon, build_tokenizer
 

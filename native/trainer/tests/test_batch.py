@@ -7,11 +7,11 @@ import unittest
 
 import numpy as np
 
+from steadfast_protocol.batch import read_batch
+from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.plan import Plan
+from steadfast_protocol.tensors import decode_safetensors, digest_tensors, encode_safetensors
 from steadfast_trainer.adamw import OptimizerState
-from steadfast_trainer.batch import read_batch
-from steadfast_trainer.faults import TrainerFault
-from steadfast_trainer.plan import Plan
-from steadfast_trainer.tensors import decode_safetensors, digest_tensors, encode_safetensors
 from steadfast_trainer.update import compute_update
 
 from .fixtures import PLAN, small_base, write_batch

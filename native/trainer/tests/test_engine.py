@@ -5,10 +5,11 @@ import unittest
 
 import numpy as np
 
-from steadfast_trainer.engine import Engine, Request, product_shapes
+from steadfast_protocol.samplers import Request
+from steadfast_protocol.sampling import SamplingOptions
+from steadfast_trainer.engine import Engine, product_shapes
 from steadfast_trainer.invariant import Invariance, attend, prove
 from steadfast_trainer.prefix_cache import PrefixCache
-from steadfast_trainer.sampling import SamplingOptions
 from steadfast_trainer.update import sequence_logprobs
 
 from .fixtures import small_base

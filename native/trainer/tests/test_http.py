@@ -4,7 +4,7 @@ import asyncio
 import json
 import unittest
 
-from steadfast_trainer.http_server import MAX_HEAD, Call, HttpProtocol
+from steadfast_protocol.http_server import MAX_HEAD, Call, HttpProtocol
 
 
 async def echo(call: Call) -> tuple[int, object]:

@@ -4,7 +4,7 @@ import unittest
 
 import numpy as np
 
-from steadfast_trainer.sampling import SamplingOptions, sample, uniform
+from steadfast_protocol.sampling import SamplingOptions, sample, uniform
 
 
 class SamplingTest(unittest.TestCase):

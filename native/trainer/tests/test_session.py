@@ -8,10 +8,10 @@ import sys
 import tempfile
 import unittest
 
-from steadfast_trainer.app import build_name
-from steadfast_trainer.checkpoint import FILES
-from steadfast_trainer.faults import TrainerFault
-from steadfast_trainer.session import Trainer
+from steadfast_protocol.checkpoint import FILES
+from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.session import Trainer
+from steadfast_trainer.learner import EmbeddedLearner, build_name
 
 from .fixtures import PLAN, small_base, write_batch
 
@@ -23,7 +23,7 @@ class SessionTest(unittest.TestCase):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = self._folder.name
         self.base = small_base(os.path.join(self.folder, "base"))
-        self.trainer = Trainer(self.base, build_name(self.base, "1"))
+        self.trainer = Trainer(EmbeddedLearner(self.base, build_name(self.base, "1")))
         self.trainer.open("run", None)
         self.batches = [write_batch(self.folder, self.base, seed) for seed in range(4)]
 
@@ -118,7 +118,7 @@ class SessionTest(unittest.TestCase):
         saved = self.trainer.checkpoint("run", self.folder)
         self.assertEqual(self.trainer.checkpoint("run", self.folder), saved)
         straight = [self.update(2, 1), self.update(3, 2)]
-        again = Trainer(self.base, self.trainer.build)
+        again = Trainer(self.trainer.learner)
         again.open("run", saved["path"])
         self.assertEqual(again.state()["appliedOps"], ["op-1"])
         self.trainer = again
@@ -131,8 +131,9 @@ class SessionTest(unittest.TestCase):
         program = (
             "import sys, json; sys.path.insert(0, sys.argv[1])\n"
             "from steadfast_trainer.base import load_base\n"
-            "from steadfast_trainer.session import Trainer\n"
-            "base = load_base(sys.argv[2]); t = Trainer(base, 'b'); t.open('other', None)\n"
+            "from steadfast_protocol.session import Trainer\n"
+            "from steadfast_trainer.learner import EmbeddedLearner\n"
+            "base = load_base(sys.argv[2]); t = Trainer(EmbeddedLearner(base, 'b')); t.open('other', None)\n"
             "plan, out = json.loads(sys.argv[3]), []\n"
             "for i, name in ((4, 'weightDigest'), (6, 'optimizerDigest')):\n"
             "    r = t.update('other', f'x{i}', t.session.weight_digest, sys.argv[i + 1], sys.argv[i], plan)\n"
@@ -203,7 +204,7 @@ class SessionTest(unittest.TestCase):
     def test_a_checkpoint_of_another_base_shape_is_refused(self):
         self.update(1, 0)
         path = self.trainer.checkpoint("run", self.folder)["path"]
-        foreign = Trainer(self.base, build_name(self.base, "2"))
+        foreign = Trainer(EmbeddedLearner(self.base, build_name(self.base, "2")))
         with self.assertRaises(TrainerFault) as caught:
             foreign.open("run", path)
         self.assertIn("build", str(caught.exception))

@@ -7,36 +7,35 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from .adamw import BETA1, BETA2
-from .base import Base
-from .checkpoint import read_checkpoint
 from .completions import parse_request, reply, token_ids
-from .engine import Request
 from .faults import TrainerFault
 from .http_server import Call
-from .invariant import Invariance
-from .mismatch import MISMATCH_BOUND
-from .numerics import numerics
-from .sampler import Sampler, SamplerOptions
+from .learner import Learner
+from .samplers import Request, Sampler
 from .sampling import SamplingOptions
 from .session import Trainer
-from .update import sequence_logprobs
+from .text import Tokenizer
 
 
 class App:
-    """Sampling happens on the event loop; everything about weights on one worker thread, one at a time."""
+    """Requests are answered on the event loop; everything about weights happens on one worker thread, one at a time.
 
-    def __init__(self, base: Base, build: str, way: Invariance, options: SamplerOptions):
-        self._base, self._way, self._options = base, way, options
-        self._trainer = Trainer(base, build)
-        self._sampler = Sampler(way, options)
+    `output_format` names how the model's outputs are read (core/interpret); None leaves it to the reader.
+    """
+
+    def __init__(
+        self, learner: Learner, sampler: Sampler, tokenizer: Tokenizer, output_format: str | None = None
+    ):
+        self._learner, self._sampler, self._tokenizer = learner, sampler, tokenizer
+        self._format = output_format
+        self._trainer = Trainer(learner)
         self._worker = ThreadPoolExecutor(1, "trainer")
         self._queued: Counter[str] = Counter()
         self._completions = 0
         self._routes: dict[tuple[str, str], Callable[[Call], Awaitable[object]]] = {
             ("GET", "/health"): self._health,
             ("GET", "/v1/models"): self._models,
-            ("GET", "/tokenizer"): self._tokenizer,
+            ("GET", "/tokenizer"): self._model_files,
             ("POST", "/v1/completions"): self._complete,
             ("POST", "/tokenize"): self._tokenize,
             ("POST", "/detokenize"): self._detokenize,
@@ -69,51 +68,39 @@ class App:
         return {"status": "ok"}
 
     async def _models(self, call: Call) -> object:
-        model = {"object": "model", "owned_by": "steadfast", "max_model_len": self._base.config.context}
+        model = {"object": "model", "owned_by": "steadfast", "max_model_len": self._learner.context}
         data = [{"id": name} | model for name in self._sampler.names()]
         return {"object": "list", "data": data}
 
-    async def _tokenizer(self, call: Call) -> object:
-        return {"tokenizer": self._base.tokenizer.tokenizer_json, "config": self._base.tokenizer.config_json}
+    async def _model_files(self, call: Call) -> object:
+        files = {"tokenizer": self._tokenizer.tokenizer_json, "config": self._tokenizer.config_json}
+        return files if self._format is None else files | {"format": self._format}
 
     async def _complete(self, call: Call) -> object:
-        body, config, tokenizer = call.json(), self._base.config, self._base.tokenizer
-        model, request = parse_request(body, tokenizer, config.vocab, config.context)
+        body, learner, tokenizer = call.json(), self._learner, self._tokenizer
+        model, request = parse_request(body, tokenizer, learner.vocab, learner.context)
         await self._sampler.run(model, request)
         self._completions += 1
         return reply(model, request, tokenizer, self._completions, body.get("return_token_ids") is True)
 
     async def _tokenize(self, call: Call) -> object:
-        tokens = self._base.tokenizer.encode(_text(call.json(), "prompt"))
-        return {"tokens": tokens, "count": len(tokens), "max_model_len": self._base.config.context}
+        tokens = self._tokenizer.encode(_text(call.json(), "prompt"))
+        return {"tokens": tokens, "count": len(tokens), "max_model_len": self._learner.context}
 
     async def _detokenize(self, call: Call) -> object:
-        ids = token_ids(call.json().get("tokens"), "tokens", self._base.config.vocab)
-        return {"prompt": self._base.tokenizer.decode(ids.tolist())}
+        ids = token_ids(call.json().get("tokens"), "tokens", self._learner.vocab)
+        return {"prompt": self._tokenizer.decode(ids.tolist())}
 
     async def _capabilities(self, call: Call) -> object:
         return {
-            "kind": "embedded",
-            "build": self._trainer.build,
-            "baseDigest": self._base.digest,
+            "build": self._learner.build,
+            "baseDigest": self._learner.base_digest,
             "losses": ["clipped-policy-gradient"],
             "normalisation": ["token-mean"],
             "importance": ["truncated"],
-            "mismatchBound": {
-                "meanAbove": MISMATCH_BOUND.mean_above,
-                "shareAbove": MISMATCH_BOUND.share_above,
-            },
-            "optimizer": {"name": "adamw", "beta1": BETA1, "beta2": BETA2, "restore": True},
             "batchByReference": True,
-            "model": self._base.config.to_json() | {"parameters": self._base.weights.flat.size},
-            "limits": {"context": self._base.config.context, "concurrentSequences": self._options.rows},
-            "sampling": {
-                "batchInvariant": True,
-                "tile": self._way.tile,
-                "shortestAttention": self._way.shortest,
-            },
-            "numerics": numerics(),
-        }
+            "numerics": self._learner.numerics(),
+        } | self._learner.capabilities()
 
     async def _state(self, call: Call) -> object:
         return self._trainer.state() | {"served": self._sampler.names()}
@@ -130,7 +117,7 @@ class App:
 
     async def _publish(self, call: Call) -> object:
         session = await self._work(self._trainer.current, _text(call.json(), "run"))
-        self._sampler.publish(session.weight_digest, session.snapshot.weights)
+        await self._sampler.publish(session.weight_digest, session.weights)
         return {"weightVersion": session.weight_digest, "endpoint": f"http://{call.host}/v1"}
 
     async def _update(self, call: Call) -> object:
@@ -155,29 +142,26 @@ class App:
     async def _serve(self, call: Call) -> object:
         path = _optional_text(call.json(), "from")
         if path is None:
-            name, weights = self._base.digest, self._base.weights
+            name, weights = self._learner.base_digest, self._learner.base
         else:
-            snapshot, manifest = await self._work(
-                read_checkpoint, path, self._base.config, self._trainer.build
-            )
-            name, weights = manifest["weightDigest"], snapshot.weights
-        self._sampler.serve(name, weights)
+            name, weights = await self._work(self._trainer.saved_weights, path)
+        await self._sampler.serve(name, weights)
         return {"weightVersion": name, "endpoint": f"http://{call.host}/v1"}
 
     async def _release(self, call: Call) -> object:
-        self._sampler.release(_text(call.json(), "weightVersion"))
+        await self._sampler.release(_text(call.json(), "weightVersion"))
         return {}
 
     async def _probe(self, call: Call) -> object:
-        body, config = call.json(), self._base.config
+        body, learner = call.json(), self._learner
         name, sequences = _text(body, "weightVersion"), body.get("sequences")
         if not isinstance(sequences, list):
             raise TrainerFault("bad_request", "sequences: expected a list of lists of token ids")
-        ids = [token_ids(sequence, f"sequences[{i}]", config.vocab) for i, sequence in enumerate(sequences)]
-        if any(not 2 <= len(sequence) <= config.context for sequence in ids):
-            raise TrainerFault("bad_request", f"sequences: expected 2 to {config.context} tokens each")
+        ids = [token_ids(sequence, f"sequences[{i}]", learner.vocab) for i, sequence in enumerate(sequences)]
+        if any(not 2 <= len(sequence) <= learner.context for sequence in ids):
+            raise TrainerFault("bad_request", f"sequences: expected 2 to {learner.context} tokens each")
         weights = self._sampler.weights(name)
-        trainer = await self._work(sequence_logprobs, weights, ids)
+        trainer = await self._work(learner.sequence_logprobs, weights, ids)
         greedy = SamplingOptions(0, 0, 1, 0)
         requests = [Request(sequence, greedy, 1, frozenset(), score=True) for sequence in ids]
         await asyncio.gather(*(self._sampler.run(name, request) for request in requests))
@@ -185,13 +169,6 @@ class App:
 
     async def _work(self, function: Callable, *arguments: object):
         return await asyncio.get_running_loop().run_in_executor(self._worker, function, *arguments)
-
-
-def build_name(base: Base, version: str) -> str:
-    """Names everything a checkpoint must share with its reader: format, shape and tokenizer."""
-    c = base.config
-    shape = f"v{c.vocab}-d{c.width}-l{c.layers}-h{c.heads}-f{c.feed}-c{c.context}"
-    return f"embedded-{version} {shape} tokenizer:{base.tokenizer_digest[:12]}"
 
 
 def _text(body: dict, name: str) -> str:

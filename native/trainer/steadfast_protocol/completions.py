@@ -5,10 +5,10 @@ import time
 
 import numpy as np
 
-from .engine import Request
 from .faults import TrainerFault
+from .samplers import Request
 from .sampling import SamplingOptions
-from .tokenizer import Tokenizer
+from .text import Tokenizer
 
 #: Settings that we do not have, with the values that ask for nothing.
 _NEUTRAL: dict[str, tuple[object, ...]] = {

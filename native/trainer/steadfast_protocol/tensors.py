@@ -7,6 +7,8 @@ then the raw little-endian bytes. Source: the format page of the safetensors pro
 import hashlib
 import json
 import struct
+from collections.abc import Iterator, Mapping
+from mmap import mmap
 
 import numpy as np
 
@@ -14,26 +16,36 @@ _DTYPES = {"F32": np.dtype("<f4"), "I32": np.dtype("<i4"), "I64": np.dtype("<i8"
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
-def encode_safetensors(tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> bytes:
-    """Tensors in name order, so that equal content is equal bytes."""
+def safetensors_parts(
+    tensors: Mapping[str, np.ndarray], metadata: dict[str, str]
+) -> Iterator[bytes | memoryview]:
+    """The file in parts, one a tensor: each array is asked for twice, and never held beyond its part.
+
+    Tensors in name order, so that equal content is equal bytes.
+    """
     header: dict[str, object] = {"__metadata__": metadata}
-    chunks, offset = [], 0
+    offset = 0
     for name in sorted(tensors):
-        array = np.ascontiguousarray(tensors[name])
-        data = array.tobytes()
+        array = tensors[name]
         header[name] = {
             "dtype": _NAMES[array.dtype],
             "shape": list(array.shape),
-            "data_offsets": [offset, offset + len(data)],
+            "data_offsets": [offset, offset + array.nbytes],
         }
-        chunks.append(data)
-        offset += len(data)
+        offset += array.nbytes
     text = json.dumps(header, separators=(",", ":"), sort_keys=True).encode()
     text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + b"".join(chunks)
+    yield struct.pack("<Q", len(text)) + text
+    for name in sorted(tensors):
+        yield np.ascontiguousarray(tensors[name]).reshape(-1).view(np.uint8).data
 
 
-def decode_safetensors(data: bytes, place: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def encode_safetensors(tensors: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
+    """The whole file."""
+    return b"".join(safetensors_parts(tensors, metadata))
+
+
+def decode_safetensors(data: bytes | mmap, place: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Tensors (read-only views of `data`) and metadata. Raises `ValueError` naming `place` for anything malformed."""
     if len(data) < 8:
         raise ValueError(f"{place}: expected a safetensors file, found {len(data)} bytes")
@@ -53,7 +65,7 @@ def decode_safetensors(data: bytes, place: str) -> tuple[dict[str, np.ndarray], 
     return tensors, metadata
 
 
-def _tensor(data: bytes, start: int, name: str, entry: object, place: str) -> np.ndarray:
+def _tensor(data: bytes | mmap, start: int, name: str, entry: object, place: str) -> np.ndarray:
     try:
         dtype = _DTYPES[entry["dtype"]]
         shape = tuple(int(n) for n in entry["shape"])
@@ -70,7 +82,7 @@ def _tensor(data: bytes, start: int, name: str, entry: object, place: str) -> np
     return np.frombuffer(data, dtype, count, start + begin).reshape(shape)
 
 
-def digest_tensors(tensors: dict[str, np.ndarray]) -> str:
+def digest_tensors(tensors: Mapping[str, np.ndarray]) -> str:
     """`sha256:` over each tensor in name order: name, NUL, shape as JSON, NUL, little-endian float32 bytes."""
     digest = hashlib.sha256()
     for name in sorted(tensors):

@@ -2,25 +2,31 @@
 
 `step-0007/` holds `model.safetensors`, `optimizer.safetensors`, `session.json` (applied operations with their
 reports) and, written last, `manifest.json` (`CheckpointManifest` of core/trainer.ts). A folder under its final
-name is therefore complete, and a half-written one has another name and no manifest.
+name is therefore complete, and a half-written one has another name and no manifest. Tensors are written one at a
+time and read through a memory map: a checkpoint may be larger than memory.
 """
 
 import errno
 import glob
 import hashlib
 import json
+import mmap
 import os
 import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from .adamw import OptimizerState
+import numpy as np
+
 from .faults import TrainerFault
-from .model import ModelConfig, Parameters
-from .numerics import numerics
-from .tensors import decode_safetensors, digest_tensors, encode_safetensors
+from .learner import Learner, Tensors
+from .tensors import decode_safetensors, digest_tensors, safetensors_parts
 
 FILES = ("model.safetensors", "optimizer.safetensors", "session.json")
+_MANIFEST = "manifest.json"
+
+Buffer = bytes | memoryview | mmap.mmap
 
 
 @dataclass(frozen=True)
@@ -29,56 +35,54 @@ class Snapshot:
 
     run: str
     step: int
-    weights: Parameters
-    optimizer: OptimizerState
+    weights: Tensors
+    optimizer: Tensors
+    weight_digest: str
+    optimizer_digest: str
     applied: tuple[dict, ...]
 
 
-def write_checkpoint(snapshot: Snapshot, folder: str, build: str) -> tuple[str, dict]:
+def write_checkpoint(snapshot: Snapshot, folder: str, learner: Learner) -> tuple[str, dict]:
     """(path, manifest). The same snapshot again returns what is there; another one of the same step is `conflict`."""
     path = os.path.join(os.path.abspath(folder), f"step-{snapshot.step:04d}")
-    weight_digest, optimizer_digest = digest_tensors(snapshot.weights.tensors), snapshot.optimizer.digest()
-    present = _present(path, snapshot.weights.config, build)
+    present = _present(path, learner)
     if present is not None:
         if (present["run"], present["weightDigest"], present["optimizerDigest"]) == (
             snapshot.run,
-            weight_digest,
-            optimizer_digest,
+            snapshot.weight_digest,
+            snapshot.optimizer_digest,
         ):
             return path, present
         raise TrainerFault(
             "conflict", f"{path}: holds step {present['step']} of {present['run']} with other weights"
         )
-    contents = {
-        "model.safetensors": encode_safetensors(snapshot.weights.tensors, {"format": "1"}),
-        "optimizer.safetensors": encode_safetensors(snapshot.optimizer.tensors(), {"format": "1"}),
-        "session.json": _text(
-            {"run": snapshot.run, "step": snapshot.step, "applied": list(snapshot.applied)}
-        ),
+    contents: dict[str, Iterable[Buffer]] = {
+        "model.safetensors": safetensors_parts(snapshot.weights, {"format": "1"}),
+        "optimizer.safetensors": safetensors_parts(snapshot.optimizer, {"format": "1"}),
+        "session.json": [
+            _text({"run": snapshot.run, "step": snapshot.step, "applied": list(snapshot.applied)})
+        ],
     }
     manifest = {
         "format": 1,
         "run": snapshot.run,
         "step": snapshot.step,
-        "weightDigest": weight_digest,
-        "optimizerDigest": optimizer_digest,
+        "weightDigest": snapshot.weight_digest,
+        "optimizerDigest": snapshot.optimizer_digest,
         "appliedOps": [record["op"] for record in snapshot.applied],
-        "files": [
-            {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            for name, data in contents.items()
-        ],
-        "trainerBuild": build,
-        "numerics": numerics(),
+        "files": [],
+        "trainerBuild": learner.build,
+        "numerics": learner.numerics(),
         "createdAt": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
-    _publish(path, contents | {"manifest.json": _text(manifest)})
+    _publish(path, contents, manifest)
     return path, manifest
 
 
-def read_checkpoint(path: str, config: ModelConfig, build: str) -> tuple[Snapshot, dict]:
-    """Snapshot and manifest of a folder. Raises `bad_checkpoint` naming the file for anything that is not as written."""
-    manifest = _manifest(path, build)
-    contents = {}
+def read_checkpoint(path: str, learner: Learner) -> tuple[Snapshot, dict]:
+    """Snapshot (views of the files) and manifest. Raises `bad_checkpoint` naming the file for anything not as written."""
+    manifest = _manifest(path, learner.build)
+    contents: dict[str, Buffer] = {}
     for entry in manifest["files"]:
         data = _read(os.path.join(path, entry["name"]))
         found = hashlib.sha256(data).hexdigest()
@@ -90,47 +94,62 @@ def read_checkpoint(path: str, config: ModelConfig, build: str) -> tuple[Snapsho
             )
         contents[entry["name"]] = data
     try:
-        snapshot = _snapshot(path, contents, config)
+        snapshot = _snapshot(path, contents, learner.shapes())
     except (ValueError, KeyError, TypeError) as error:
         raise TrainerFault("bad_checkpoint", f"{path}: {error}") from error
     for name, found in (
-        ("weightDigest", digest_tensors(snapshot.weights.tensors)),
-        ("optimizerDigest", snapshot.optimizer.digest()),
+        ("weightDigest", snapshot.weight_digest),
+        ("optimizerDigest", snapshot.optimizer_digest),
         ("run", snapshot.run),
         ("step", snapshot.step),
         ("appliedOps", [record["op"] for record in snapshot.applied]),
     ):
         if manifest.get(name) != found:
-            raise _bad(os.path.join(path, "manifest.json"), f"{name} {found}", str(manifest.get(name)))
+            raise _bad(os.path.join(path, _MANIFEST), f"{name} {found}", str(manifest.get(name)))
     return snapshot, manifest
 
 
-def _snapshot(path: str, contents: dict[str, bytes], config: ModelConfig) -> Snapshot:
-    place = os.path.join(path, "model.safetensors")
-    weights = Parameters.from_tensors(
-        config, decode_safetensors(contents["model.safetensors"], place)[0], place
-    )
-    place = os.path.join(path, "optimizer.safetensors")
-    tensors, _ = decode_safetensors(contents["optimizer.safetensors"], place)
-    steps = int(tensors["steps"][0])
-    moments = [
-        Parameters.from_tensors(
-            config,
-            {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)},
-            place,
-        )
-        for prefix in ("first.", "second.")
-    ]
-    session = json.loads(contents["session.json"])
+def _snapshot(path: str, contents: dict[str, Buffer], shapes: Mapping[str, tuple[int, ...]]) -> Snapshot:
+    weights = _tensors(path, "model.safetensors", contents, dict(shapes))
+    moments = {f"{moment}.{name}": shape for name, shape in shapes.items() for moment in ("first", "second")}
+    optimizer = _tensors(path, "optimizer.safetensors", contents, moments | {"steps": (1,)})
+    session = json.loads(contents["session.json"][:])
     return Snapshot(
-        session["run"], session["step"], weights, OptimizerState(*moments, steps), tuple(session["applied"])
+        session["run"],
+        session["step"],
+        weights,
+        optimizer,
+        digest_tensors(weights),
+        digest_tensors(optimizer),
+        tuple(session["applied"]),
     )
+
+
+def _tensors(
+    path: str, name: str, contents: dict[str, Buffer], shapes: dict[str, tuple[int, ...]]
+) -> dict[str, np.ndarray]:
+    place = os.path.join(path, name)
+    tensors, _ = decode_safetensors(contents[name], place)
+    require_tensors(tensors, shapes, place)
+    return tensors
+
+
+def require_tensors(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], place: str) -> None:
+    """Raises `ValueError` naming the tensor for a missing, extra, other-shaped or not finite one."""
+    for name in sorted(shapes.keys() | tensors.keys()):
+        found = tensors[name].shape if name in tensors else None
+        if found != shapes.get(name):
+            raise ValueError(f"{place}: tensor {name}: expected shape {shapes.get(name)}, found {found}")
+        if tensors[name].dtype != np.float32 or not np.isfinite(tensors[name]).all():
+            raise ValueError(
+                f"{place}: tensor {name}: expected finite float32, found {tensors[name].dtype} or not finite"
+            )
 
 
 def _manifest(path: str, build: str) -> dict:
-    place = os.path.join(path, "manifest.json")
+    place = os.path.join(path, _MANIFEST)
     try:
-        manifest = json.loads(_read(place))
+        manifest = json.loads(_read(place)[:])
         names = sorted(entry["name"] for entry in manifest["files"])
         facts = (manifest["format"], manifest["trainerBuild"])
         if not all(
@@ -147,12 +166,12 @@ def _manifest(path: str, build: str) -> dict:
     return manifest
 
 
-def _present(path: str, config: ModelConfig, build: str) -> dict | None:
+def _present(path: str, learner: Learner) -> dict | None:
     """The manifest of a valid checkpoint at `path`. A damaged one is moved aside, so that it can be written again."""
     if not os.path.lexists(path):
         return None
     try:
-        return read_checkpoint(path, config, build)[1]
+        return read_checkpoint(path, learner)[1]
     except TrainerFault as fault:
         aside = f"{path}.damaged-{os.getpid()}-{len(os.listdir(os.path.dirname(path)))}"
         os.rename(path, aside)
@@ -160,8 +179,8 @@ def _present(path: str, config: ModelConfig, build: str) -> dict | None:
         return None
 
 
-def _publish(path: str, contents: dict[str, bytes]) -> None:
-    """Writes the files in order into a folder aside, syncs, and renames it to `path`."""
+def _publish(path: str, contents: dict[str, Iterable[Buffer]], manifest: dict) -> None:
+    """Writes the files in order, then the manifest with their digests, into a folder aside, and renames it to `path`."""
     parent, name = os.path.split(path)
     aside = os.path.join(parent, f".{name}.writing-{os.getpid()}")
     try:
@@ -170,11 +189,10 @@ def _publish(path: str, contents: dict[str, bytes]) -> None:
         for left in glob.glob(os.path.join(glob.escape(parent), f".{name}.writing-*")):
             shutil.rmtree(left, ignore_errors=True)
         os.mkdir(aside)
-        for file_name, data in contents.items():
-            with open(os.path.join(aside, file_name), "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+        for file_name, parts in contents.items():
+            entry = _write(os.path.join(aside, file_name), parts)
+            manifest["files"].append({"name": file_name} | entry)
+        _write(os.path.join(aside, _MANIFEST), [_text(manifest)])
         _sync_folder(aside)
         os.rename(aside, path)
         _sync_folder(parent)
@@ -187,6 +205,19 @@ def _publish(path: str, contents: dict[str, bytes]) -> None:
         ) from error
 
 
+def _write(path: str, parts: Iterable[Buffer]) -> dict[str, int | str]:
+    """Size and SHA-256 of what was written and synced."""
+    digest, size = hashlib.sha256(), 0
+    with open(path, "xb") as file:
+        for part in parts:
+            file.write(part)
+            digest.update(part)
+            size += len(part)
+        file.flush()
+        os.fsync(file.fileno())
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
 def _sync_folder(path: str) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -195,10 +226,14 @@ def _sync_folder(path: str) -> None:
         os.close(handle)
 
 
-def _read(path: str) -> bytes:
+def _read(path: str) -> Buffer:
+    """The file's bytes, mapped; nothing of it is read before it is needed."""
     try:
         with open(path, "rb") as file:
-            return file.read()
+            # An empty file cannot be mapped.
+            if os.fstat(file.fileno()).st_size == 0:
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise _bad(path, "a readable file", error.strerror or str(error)) from error
 

@@ -7,10 +7,6 @@ import numpy as np
 from .faults import TrainerFault
 from .plan import MismatchBound
 
-#: What this trainer proposes. Its sampler uses the same float32 weights: the mean is 4e-8 nats at most, and the mildest
-#: mistake that was measured (log-probabilities at temperature 0.9) has 4.5e-3 (docs/sampling.md).
-MISMATCH_BOUND = MismatchBound(1e-3, 5e-3)
-
 
 @dataclass(frozen=True)
 class Mismatch:
