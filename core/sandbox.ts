@@ -12,6 +12,16 @@ export function stronger(a: Isolation, b: Isolation): Isolation {
   return ISOLATIONS.indexOf(a) < ISOLATIONS.indexOf(b) ? b : a;
 }
 
+/** One service that a container may reach: under a name of its own, wherever it really is. */
+export interface Endpoint {
+  /** Host name that leads there inside the container. */
+  readonly name: string;
+  /** The same inside as outside. */
+  readonly port: number;
+  /** Where the worker connects to, `host:port`; this is what an operator approves. */
+  readonly address: string;
+}
+
 /** How to start one MCP server. A driver takes the form that it understands. */
 export interface ServerSpec {
   readonly name: string;
@@ -40,6 +50,8 @@ export interface ServerSpec {
     /** Arguments to the image's entry point. */
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
+    /** What it may reach beside its own loopback, if the operator approves; nothing when absent. */
+    readonly endpoints?: readonly Endpoint[];
   };
   /** How long the server may take until it answers `initialize`. */
   readonly startTimeoutMs: number;

@@ -100,6 +100,8 @@ export interface Suite {
   readonly isolation: Isolation;
   /** Images that its servers run from in containers, as `ServerSpec` names them; absent: it has no container form. */
   readonly images?: readonly string[];
+  /** What its containers must reach, `host:port`; the operator has to approve each. */
+  readonly endpoints?: readonly string[];
   /** Why results of this suite, as it was opened, are not comparable with published ones; said wherever they are shown. */
   readonly notComparable?: readonly string[];
   /** Limits that its campaigns have unless a run file says otherwise, where they are not everyone's. */

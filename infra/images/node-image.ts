@@ -14,19 +14,23 @@ import type { TarEntry } from './tar.js';
 const USER = '65532:65532';
 const NODE = '/usr/local/bin/node';
 const PROGRAM = '/app/server.mjs';
+const RELAY = '/app/relay.mjs';
 
 export interface ProgramImage {
   /** `name:tag`. */
   readonly tag: string;
   /** Absolute path of the JavaScript or TypeScript file that it starts with. */
   readonly entry: string;
+  /** Of the relay through which a container reaches its endpoints, for servers that have some. */
+  readonly relay?: string;
 }
 
-export async function programImage({ tag, entry }: ProgramImage): Promise<ImageArchive> {
+export async function programImage({ tag, entry, relay }: ProgramImage): Promise<ImageArchive> {
   const libraries = await librariesOf(process.execPath);
   const files: TarEntry[] = [
     { path: inside(NODE), mode: 0o755, content: await readFile(process.execPath) },
     { path: inside(PROGRAM), mode: 0o644, content: await bundled(entry) },
+    ...(relay === undefined ? [] : [{ path: inside(RELAY), mode: 0o644, content: await bundled(relay) }]),
     ...(await Promise.all(
       libraries.map(async (path) => ({ path: inside(path), mode: 0o755, content: await readFile(path) })),
     )),
@@ -36,7 +40,10 @@ export async function programImage({ tag, entry }: ProgramImage): Promise<ImageA
     files: [...foldersOf(files), { path: 'tmp', mode: 0o1777 }, ...files],
     entrypoint: [NODE, PROGRAM],
     user: USER,
-    labels: { 'steadfast.node': process.versions.node },
+    labels: {
+      'steadfast.node': process.versions.node,
+      ...(relay === undefined ? {} : { 'steadfast.relay': JSON.stringify([NODE, RELAY]) }),
+    },
   });
 }
 

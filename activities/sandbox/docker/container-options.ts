@@ -4,6 +4,7 @@
  */
 import type { ContainerCreateOptions } from 'dockerode';
 import type { SandboxRequest, ServerSpec } from '../../../core/sandbox.js';
+import { hostsOf } from './endpoints.js';
 import type { ContainerLimits } from './limits.js';
 
 /** Labels by which containers are found again, without a ledger too. */
@@ -54,7 +55,9 @@ export function containerOptions(guest: Guest): ContainerCreateOptions {
     AttachStderr: true,
     StopSignal: 'SIGKILL',
     HostConfig: {
+      // Endpoints need no network either: endpoints.ts says how they are reached.
       NetworkMode: 'none',
+      ExtraHosts: [...hostsOf(container.endpoints ?? [])],
       ReadonlyRootfs: true,
       Tmpfs: {
         '/tmp': `rw,noexec,nosuid,nodev,size=${limits.temporaryMebibytes}m,mode=1777`,

@@ -15,10 +15,12 @@ import type {
 } from '../../../core/sandbox.js';
 import { McpSession } from '../session.js';
 import { containerOptions, LABELS } from './container-options.js';
+import { requireApprovedEndpoints } from './endpoints.js';
 import { type EngineSettings, noEngine, openEngine } from './engine.js';
-import { builtImages, imageByDigest } from './images.js';
+import { builtImages, imageByDigest, relayCommand } from './images.js';
 import { CONTAINER_LIMITS, type ContainerLimits } from './limits.js';
 import { throughOutages } from './outage.js';
+import { Relay } from './relay/host.js';
 import { ContainerTransport } from './transport.js';
 
 /**
@@ -100,6 +102,9 @@ async function create(
         const guest = { request, container, image, name: nameOf(request, spec) };
         const { limits = CONTAINER_LIMITS, engine, host, home, waitMs = ENGINE_WAIT_MS } = options;
         const locked = containerOptions({ ...guest, host, home, limits, runtime: engine.runtime });
+        const { endpoints = [] } = container;
+        requireApprovedEndpoints(spec.name, endpoints, engine.endpoints ?? []);
+        const command = endpoints.length === 0 ? undefined : await relayOf(docker, image, spec.name);
         const making = docker.createContainer(locked);
         creating.push(making);
         const clock = {
@@ -108,12 +113,12 @@ async function create(
           kind: 'sandbox',
           code: 'engine_timeout',
         } as const;
-        const transport = new ContainerTransport(
-          docker,
-          await withDeadline(request.signal, clock, () => making).catch((error: unknown) => {
-            throw request.signal.aborted ? error : engineFault(error, spec.name);
-          }),
-        );
+        const made = await withDeadline(request.signal, clock, () => making).catch((error: unknown) => {
+          throw request.signal.aborted ? error : engineFault(error, spec.name);
+        });
+        const startRelay =
+          command && (() => Relay.start({ container: made, command, endpoints, signal: request.signal }));
+        const transport = new ContainerTransport(docker, made, startRelay);
         await session.connect(
           spec.name,
           {
@@ -156,6 +161,15 @@ function imageOf(image: string, built: Readonly<Record<string, string>>): string
       'sandbox',
       error instanceof UsageError ? { retry: false, code: 'image_missing' } : {},
     );
+  }
+}
+
+async function relayOf(docker: Docker, image: string, server: string): Promise<readonly string[]> {
+  try {
+    return await relayCommand(docker, image);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw engineFault(error, server);
+    throw new Fault('sandbox', error.message, { cause: error, retry: false, code: 'image_missing' });
   }
 }
 

@@ -55,6 +55,23 @@ export async function requireImage(docker: Docker, image: string, built: BuiltIm
   }
 }
 
+/** Label of an image: the command of its relay (relay/), as a JSON list. Only containers with endpoints need one. */
+const RELAY_LABEL = 'steadfast.relay';
+
+/** Throws `UsageError` for an image without a relay. */
+export async function relayCommand(docker: Docker, id: string): Promise<readonly string[]> {
+  const { Config } = await docker.getImage(id).inspect();
+  const label = Config.Labels?.[RELAY_LABEL];
+  try {
+    const command = JSON.parse(label ?? '[]') as unknown;
+    if (Array.isArray(command) && command.length > 0) return command.map(String);
+  } catch {
+    // Said below, with what stands there.
+  }
+  const expected = `label ${RELAY_LABEL} with the relay's command, since its containers have endpoints`;
+  throw new UsageError(`image ${id}`, expected, label ?? 'none', 'docs/sandboxes.md says how to add one.');
+}
+
 function fixOf(image: string): string {
   const name = /^steadfast\/([a-z-]+):/.exec(image)?.[1];
   return name === undefined

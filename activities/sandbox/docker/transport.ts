@@ -6,6 +6,7 @@ import type { Container } from 'dockerode';
 import { JsonLines, writeLine } from '../json-lines.js';
 import type { LostBy } from '../session.js';
 import { Frames } from './frames.js';
+import type { Relay } from './relay/host.js';
 
 const LAST_WORDS_BYTES = 2_000;
 /** How long the engine may take to say how a container ended; then only that it ended is known. */
@@ -22,6 +23,7 @@ export class ContainerTransport implements Transport {
   private how = '';
   private by: LostBy | undefined;
   private ending: Promise<void> | undefined;
+  private relay: Relay | undefined;
   private readonly lines = new JsonLines({
     message: (message) => this.onmessage?.(message),
     noise: (error) => this.onerror?.(error),
@@ -42,6 +44,8 @@ export class ContainerTransport implements Transport {
   constructor(
     private readonly engine: Docker,
     private readonly container: Container,
+    /** For a container that has endpoints. */
+    private readonly startRelay?: () => Promise<Relay>,
   ) {}
 
   lastWords(): string {
@@ -62,6 +66,9 @@ export class ContainerTransport implements Transport {
     stream.on('end', () => void this.end());
     stream.on('close', () => void this.end());
     await this.container.start();
+    if (!this.startRelay) return;
+    this.relay = await this.startRelay();
+    if (this.ending) this.relay.close();
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -74,6 +81,7 @@ export class ContainerTransport implements Transport {
   async close(): Promise<void> {
     const ended = this.ending !== undefined;
     this.ending ??= Promise.resolve();
+    this.relay?.close();
     destroy(this.stream);
     if (!ended) this.onclose?.();
   }
@@ -85,7 +93,7 @@ export class ContainerTransport implements Transport {
       this.by = 'out_of_memory';
       return 'it ran out of memory';
     }
-    return State.Running ? undefined : `it does not run (exit ${State.ExitCode})`;
+    return State.Running ? this.relay?.wrong : `it does not run (exit ${State.ExitCode})`;
   }
 
   /** Whether one of its processes was killed for memory while the first one goes on: only an event tells that. */

@@ -216,7 +216,7 @@ describe.skipIf(!engine)('docker', () => {
       await writeFile(file, 'the expected state');
       expect(await read(await guest(), 'host', { file })).toEqual({
         env: ['HOME', 'HOSTNAME', 'PATH'],
-        files: ['server.mjs'],
+        files: ['relay.mjs', 'server.mjs'],
         processes: 1,
         linked: 'ENOENT',
       });

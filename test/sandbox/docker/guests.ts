@@ -22,7 +22,8 @@ export async function guestsOrWhy(): Promise<GuestsOrWhy> {
   const engine = await testEngine();
   if ('why' in engine) return engine;
   const entry = fileURLToPath(new URL('fixtures/hostile.ts', import.meta.url));
-  const archive = await programImage({ tag: TAG, entry });
+  const relay = fileURLToPath(new URL('../../../activities/sandbox/docker/relay/guest.ts', import.meta.url));
+  const archive = await programImage({ tag: TAG, entry, relay });
   const HostConfig = { NetworkMode: 'none', Memory: 64 * 2 ** 20, PidsLimit: 64 };
   const home = await mkdtemp(join(tmpdir(), 'docker-guests-'));
   try {
