@@ -3,7 +3,7 @@ import type { TrainConfig } from '../../core/campaign.js';
 import { campaignId } from '../../core/keys.js';
 import type { CampaignRow, Ledger, StepRow } from '../../core/ledger.js';
 import { nameOf, stageCampaignId } from '../../core/stage-configs.js';
-import { EPISODE_LIMITS } from '../../temporal.config.js';
+import { MOST_EPISODE_MS } from '../../temporal.config.js';
 
 const WIDTH = 28;
 
@@ -108,7 +108,7 @@ async function likelySetting(
 ): Promise<string> {
   const cause = step.cause ?? '';
   if (cause.includes('(deadline,')) {
-    const most = EPISODE_LIMITS.episodeMs;
+    const most = MOST_EPISODE_MS;
     if (limits.episodeMs < most) return `limits.episodeMs=${Math.min(2 * limits.episodeMs, most)}`;
     return `limits.messageMs=${2 * limits.messageMs}`;
   }

@@ -1,6 +1,6 @@
 /** From what a person wrote (run file and flags) to the whole configuration of a campaign. */
 import { benchmarkExclusions } from '../../activities/campaign/pool.js';
-import type { AttemptsConfig, PipelineConfig, TrainConfig } from '../../core/campaign.js';
+import type { AttemptsConfig, EpisodeLimits, PipelineConfig, TrainConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { nearestFew } from '../../core/nearest.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
@@ -11,8 +11,8 @@ import { updateSettings } from '../../core/update-settings.js';
 import {
   EPISODE_LIMITS,
   MAX_TRIES,
-  MOST_EPISODE_MS,
   MISMATCH_BOUND,
+  MOST_EPISODE_MS,
   SAMPLING,
   STEP,
   TRAINING,

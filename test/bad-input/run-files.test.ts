@@ -144,7 +144,7 @@ describe('a configuration that cannot work is refused before anything is started
     [{ probe: { repeat: 2 }, selection: { minCleanRuns: 3 } }, 'selection.minCleanRuns: expected at most 2'],
     [{ model: { kind: 'scripted', errorRate: 0, turnDelayMs: 0 } }, 'model: expected the trainer'],
     [{ train: { shape: { groups: 18, maxGroups: 4 } } }, 'minInformative ≤ groups ≤ maxGroups'],
-    [{ limits: { episodeMs: 80_000_000 } }, 'limits.episodeMs: expected at most 1800000'],
+    [{ limits: { episodeMs: 90_000_000 } }, 'limits.episodeMs: expected at most 86400000'],
     [{ train: { shape: { groups: 500, maxGroups: 900 } } }, 'training pool: expected at least 500 tasks'],
   ])('%j', async (run, words) => {
     expect(await pipeline(run)).toContain(words);

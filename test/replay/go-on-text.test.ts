@@ -1,11 +1,16 @@
 /** What a paused campaign proposes: the commands, and the setting that fits the cause. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { goOnLines, goOnText } from '../../cli/run/go-on-text.js';
-import { EPISODE_LIMITS, STEP, UPDATE_PLAN } from '../../temporal.config.js';
+import { EPISODE_LIMITS, MOST_EPISODE_MS, STEP, UPDATE_PLAN } from '../../temporal.config.js';
 import { claim, stepRow } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 
-const CONFIG = { kind: 'train', shape: STEP, limits: EPISODE_LIMITS, plan: UPDATE_PLAN };
+const CONFIG = {
+  kind: 'train',
+  shape: STEP,
+  limits: { ...EPISODE_LIMITS, episodeMs: MOST_EPISODE_MS },
+  plan: UPDATE_PLAN,
+};
 let db: TestDatabase;
 let name = '';
 let names = 0;

@@ -9,6 +9,7 @@ import { parseRunFile } from '../../core/schemas/run-file.js';
 import { addThinkingBox } from '../../suites/thinkingbox/add.js';
 import { openAddedThinkingBox } from '../../suites/thinkingbox/open.js';
 import { readRegistrations, register } from '../../suites/thinkingbox/registration.js';
+import { EPISODE_LIMITS, MOST_EPISODE_MS } from '../../temporal.config.js';
 import { FRAMEWORK, preparedPython } from './given.js';
 
 const MINI = fileURLToPath(new URL('mini', import.meta.url));
@@ -56,8 +57,15 @@ test('all cases of one’s own folder are train candidates, and the suite opens 
   // The official runner's limits, unless a run file says otherwise.
   const limits = async (file: object) =>
     (await attemptsConfig('eval', parseRunFile(file, 'run.yaml'), suite, ['till.py:test_sale'])).limits;
-  expect(await limits({})).toMatchObject({ tokensPerCall: 8_192, messageMs: 1_800_000 });
-  expect(await limits({ limits: { messageMs: 5_000 } })).toMatchObject({ messageMs: 5_000 });
+  expect(await limits({})).toMatchObject({
+    ...{ tokensPerCall: 8_192, messageMs: 1_800_000, episodeMs: MOST_EPISODE_MS },
+  });
+  expect(await limits({ limits: { messageMs: 5_000 } })).toMatchObject({
+    ...{ messageMs: 5_000, episodeMs: EPISODE_LIMITS.episodeMs },
+  });
+  expect(await limits({ limits: { episodeMs: 60_000 } })).toMatchObject({
+    ...{ messageMs: 1_800_000, episodeMs: 60_000 },
+  });
   await suite.close();
 });
 
