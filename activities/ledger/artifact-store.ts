@@ -11,7 +11,7 @@ export interface StoreClaim {
 const READ = { name: 'artifact store', text: 'SELECT id, host, folder FROM artifact_store' };
 const CLAIM = {
   name: 'claim artifact store',
-  text: 'INSERT INTO artifact_store (id, host, folder) VALUES ($1, $2, $3) ON CONFLICT (only) DO NOTHING',
+  text: 'INSERT INTO artifact_store (id, host, folder) VALUES ($1, $2, $3) ON CONFLICT (sole) DO NOTHING',
 };
 const NEWEST = {
   name: 'newest trajectories',

@@ -3,7 +3,7 @@
 -- Up Migration
 
 CREATE TABLE artifact_store (
-  only       boolean PRIMARY KEY DEFAULT true CHECK (only),
+  sole       boolean PRIMARY KEY DEFAULT true CHECK (sole),
   id         text NOT NULL,
   host       text NOT NULL,
   folder     text NOT NULL,
