@@ -37,7 +37,16 @@ test.each([
       { activityType: { name: 'runEpisode' } },
       { activityType: { name: 'saveCheckpoint' }, lastStartedTime: started },
     ],
-    undefined,
+    '1 waits for a sandbox worker',
+  ],
+  [
+    'some are played, others wait',
+    [
+      episode({ turn: 1 }),
+      { activityType: { name: 'runEpisode' } },
+      { activityType: { name: 'runEpisode' } },
+    ],
+    '1 episode in flight, the furthest in turn 1; 2 wait for a sandbox worker',
   ],
 ] as [string, Pending[], string | undefined][])('%s', (_name, pending, text) => {
   expect(inFlightText(inFlight(pending))).toBe(text);
