@@ -216,6 +216,17 @@ export const ACTIVITIES = {
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000, maximumAttempts: 5 },
   },
+  /**
+   * A question to a host before a run. Nothing waits for it but a person, so a worker that does not take it up is an
+   * answer, too. Too low: a busy machine is taken for a dead one.
+   */
+  host: {
+    scheduleToStartTimeout: 30_000,
+    /** The first time that a model is hashed is the longest of all answers. */
+    startToCloseTimeout: 30 * 60_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
+    retry: { initialInterval: 500, backoffCoefficient: 2, maximumAttempts: 2 },
+  },
   gpu: {
     startToCloseTimeout: 60 * 60_000,
     heartbeatTimeout: HEARTBEAT.timeoutMs,

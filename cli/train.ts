@@ -1,15 +1,22 @@
 /** `steadfast train`: GRPO on a fixed pool, one durable workflow a step. */
-import type { Command } from 'commander';
+import { basename, extname } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { TrainConfig } from '../core/campaign.js';
 import { UsageError } from '../core/faults.js';
+import type { RunFile } from '../core/schemas/run-file.js';
+import { startableId } from '../core/stage-configs.js';
+import type { Suite } from '../core/suite.js';
+import { type DryRunOptions, SHOWN } from './preflight/shown.js';
 import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
-import { chooseTasks, trainConfig } from './run/resolve.js';
+import { chooseTasks, trainConfig, uncheckedTrainConfig } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 import { withSuite } from './run/suite.js';
 
-interface TrainOptions extends StageOptions {
+interface TrainOptions extends StageOptions, DryRunOptions {
   readonly steps?: number;
   readonly learningRate?: number;
+  readonly offline?: boolean;
 }
 
 export function registerTrain(program: Command): void {
@@ -17,33 +24,78 @@ export function registerTrain(program: Command): void {
     program
       .command('train')
       .description('Train on a pool of tasks. Run again under the same name, it goes on or is watched.')
-      .argument('<name>', 'name of the run'),
+      .argument('[name]', 'name of the run; the run file’s own unless given'),
   )
     .option('--steps <n>', 'steps in all', integer(1, LIMITS.steps))
     .option('--learning-rate <x>', 'learning rate of AdamW', positive)
+    .option('--offline', 'with --dry-run: ask no simulated user, judge or search server')
+    .addOption(new Option('--show <part>', 'with --dry-run: print this part alone').choices(SHOWN))
     .addHelpText(
       'after',
-      '\nExamples:\n  $ steadfast train run-1 --tasks selected.yaml --steps 50\n  $ steadfast train run-1 --file run.yaml --tasks selected.yaml --dry-run\n',
+      '\nExamples:\n  $ steadfast train run-1 --tasks selected.yaml --steps 50\n  $ steadfast train --file run.yaml --dry-run\n  $ diff <(steadfast train --file a.yaml --dry-run --show verl) <(steadfast train --file b.yaml --dry-run --show verl)\n',
     )
-    .action(async (name: string, options: TrainOptions) => {
-      const read = withFlags(await readRunFile(options.file), options, 'train');
-      const file = {
-        ...read,
-        train: {
-          ...read.train,
-          ...(options.steps === undefined ? {} : { steps: options.steps }),
-          plan: {
-            ...read.train?.plan,
-            ...(options.learningRate === undefined ? {} : { learningRate: options.learningRate }),
-          },
-        },
-      };
-      const config = await withSuite(file.suite, async (suite) => {
-        const wanted = options.tasks ? await readTaskList(options.tasks) : 'train';
-        return trainConfig(file, suite, await chooseTasks(suite, wanted));
-      });
+    .action(async (given: string | undefined, options: TrainOptions) => {
+      const name = given ?? nameOfFile(options.file);
+      const file = await runFile(options);
+      if (options.dryRun) {
+        await withSuite(file.suite, (suite) => dryRun(name, file, suite, options));
+        return;
+      }
+      const config = await withSuite(file.suite, async (suite) =>
+        trainConfig(file, suite, await chooseTasks(suite, await wantedTasks(file, options))),
+      );
+      requireStartable(config);
       await runCampaign(name, config, runOptions(file, options));
     });
+}
+
+async function runFile(options: TrainOptions): Promise<RunFile> {
+  const read = withFlags(await readRunFile(options.file), options, 'train');
+  return {
+    ...read,
+    train: {
+      ...read.train,
+      ...(options.steps === undefined ? {} : { steps: options.steps }),
+      plan: {
+        ...read.train?.plan,
+        ...(options.learningRate === undefined ? {} : { learningRate: options.learningRate }),
+      },
+    },
+  };
+}
+
+/** The pool as it was asked for. */
+async function wantedTasks(file: RunFile, options: TrainOptions): Promise<'train' | readonly string[]> {
+  const list = options.tasks ?? file.train?.tasks;
+  return list === undefined ? 'train' : readTaskList(list);
+}
+
+/** What this version can look at before a run, and not yet start. Throws `UsageError`. */
+function requireStartable({ trainer }: TrainConfig): void {
+  if (trainer?.kind !== 'verl') return;
+  throw new UsageError(
+    'trainer.kind',
+    'embedded or torch for a run that is started',
+    '"verl"',
+    'With --dry-run it is checked, and its command line printed.',
+  );
+}
+
+async function dryRun(name: string, file: RunFile, suite: Suite, options: TrainOptions): Promise<void> {
+  const { trainDryRun } = await import('./preflight/dry-run.js');
+  const wanted = await wantedTasks(file, options);
+  // Ids that the suite does not know are one problem among others.
+  const pool = wanted === 'train' ? await chooseTasks(suite, wanted) : wanted;
+  const config = uncheckedTrainConfig(file, suite, pool);
+  const id = startableId(name, config);
+  const { offline = false } = options;
+  await trainDryRun({ id, file, config, suite, pool, offline }, options);
+}
+
+/** `runs/q38.yaml` is of the run `q38`. */
+function nameOfFile(file: string | undefined): string {
+  if (file !== undefined) return basename(file, extname(file));
+  throw new UsageError('train', 'a name, or a run file that has one', 'neither');
 }
 
 function positive(text: string): number {

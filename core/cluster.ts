@@ -29,6 +29,8 @@ export interface HostQuestions {
   readonly files: readonly string[];
   /** Folders of which the free space is asked. */
   readonly folders: readonly string[];
+  /** Files that must be there, by absolute path. */
+  readonly inputs: readonly string[];
   /** Folder of a model, and the control tokens that its tokenizer must have; null: none is asked for. */
   readonly model: { readonly folder: string; readonly tokens: readonly string[] } | null;
 }
@@ -49,6 +51,8 @@ export interface HostFacts {
   readonly pythonProblem: string | null;
   readonly files: FileDigests;
   readonly folders: Readonly<Record<string, FolderFacts>>;
+  /** SHA-256 of each input; null: no such file, or it cannot be read. */
+  readonly inputs: FileDigests;
   readonly model: ModelFacts | null;
   /** Proxy variables of the worker, passwords hidden. */
   readonly proxies: Readonly<Record<string, string>>;
@@ -94,3 +98,31 @@ export interface ProbeFile {
 
 /** What a host found of the files that others wrote: `seen`, `missing`, or what it read instead. */
 export type ProbeSight = Readonly<Record<string, string>>;
+
+/** What lies in a folder of Verl's checkpoints. */
+export interface CheckpointsFound {
+  /** The run that has claimed the folder (`OWNER_FILE`); null: none. */
+  readonly owner: string | null;
+  /** The step that Verl would go on from (`latest_checkpointed_iteration.txt`); null: none. */
+  readonly latest: number | null;
+  /** Ascending. */
+  readonly steps: readonly CheckpointFound[];
+}
+
+export interface CheckpointFound {
+  readonly step: number;
+  /** Processes that saved it, as its files say; null: no shard of the model is there. */
+  readonly worldSize: number | null;
+  /** Files that a whole one has and this one has not, the first few; empty ones count as missing. */
+  readonly missing: readonly string[];
+}
+
+/** Who trains into a folder of checkpoints: a JSON file `{"run": "train/x"}` in it, so that no second run does. */
+export const OWNER_FILE = '.steadfast-run.json';
+
+/** One question to one host, as the workflow that asks it gets it. */
+export interface HostQuestion {
+  readonly host: string;
+  readonly activity: 'hostFacts' | 'writeProbe' | 'readProbe' | 'removeProbe' | 'listCheckpoints';
+  readonly args: readonly unknown[];
+}

@@ -1,4 +1,5 @@
 /** Everything that the pipeline worker can run. */
+export { askHost } from './ask-host.js';
 export { attemptShard } from './attempt-shard.js';
 export { evaluation, probeCampaign } from './attempts-campaign.js';
 export { grpoStep } from './grpo-step.js';

@@ -1,7 +1,14 @@
 /** What a GPU host can be asked before a run: what it is and has, and whether it shares a folder with others. */
-import type { HostFacts, HostQuestions, ProbeFile, ProbeSight } from '../../core/cluster.js';
+import type {
+  CheckpointsFound,
+  HostFacts,
+  HostQuestions,
+  ProbeFile,
+  ProbeSight,
+} from '../../core/cluster.js';
 import { inHeartbeats } from './in-heartbeats.js';
 import { readProbeFiles, removeProbeFile, writeProbeFile } from './shared-folder.js';
+import { verlCheckpoints } from './verl-checkpoints.js';
 
 /** How this host looks at itself; a stand-in for a host looks elsewhere. */
 export interface HostDeps {
@@ -26,6 +33,9 @@ export function createHostActivities(deps: HostDeps) {
 
     readProbe: (folder: string, wanted: readonly ProbeFile[]): Promise<ProbeSight> =>
       inHeartbeats((signal) => readProbeFiles(place(folder), wanted, signal)),
+
+    listCheckpoints: (folder: string): Promise<CheckpointsFound> =>
+      inHeartbeats(() => verlCheckpoints(place(folder))),
 
     removeProbe: (folder: string, name: string): Promise<void> =>
       inHeartbeats(() => removeProbeFile(place(folder), name)),

@@ -1,7 +1,7 @@
 /** What this machine is and has, asked of its driver, its Python and its file systems. */
 import os from 'node:os';
 import path from 'node:path';
-import type { FolderFacts, GpuFacts, HostFacts, HostQuestions } from '../../core/cluster.js';
+import type { FileDigests, FolderFacts, GpuFacts, HostFacts, HostQuestions } from '../../core/cluster.js';
 import { folderFacts } from './folders.js';
 import { listGpus } from './gpus.js';
 import { HashCache } from './hash-cache.js';
@@ -20,6 +20,7 @@ export interface FactsOptions {
 export function machineFacts({ host, home, env = process.env }: FactsOptions) {
   return async (questions: HostQuestions, signal: AbortSignal): Promise<HostFacts> => {
     const startedAt = Date.now();
+    const cache = new HashCache(path.join(home, 'model-hashes.json'));
     const [gpus, python, folders, model] = await Promise.all([
       told<readonly GpuFacts[]>([], listGpus(signal)),
       told(
@@ -33,13 +34,7 @@ export function machineFacts({ host, home, env = process.env }: FactsOptions) {
           async (name): Promise<[string, FolderFacts]> => [name, await folderFacts(name)],
         ),
       ),
-      questions.model &&
-        modelFacts(
-          questions.model.folder,
-          questions.model.tokens,
-          new HashCache(path.join(home, 'model-hashes.json')),
-          signal,
-        ),
+      questions.model && modelFacts(questions.model.folder, questions.model.tokens, cache, signal),
     ]);
     return {
       host,
@@ -51,11 +46,24 @@ export function machineFacts({ host, home, env = process.env }: FactsOptions) {
       pythonProblem: python.problem,
       files: python.value.files,
       folders: Object.fromEntries(folders),
+      inputs: await digestsOf(questions.inputs, cache, signal),
       model,
       proxies: proxiesOf(env),
       endedAt: Date.now(),
     };
   };
+}
+
+/** One after the other: they lie on one disk. */
+async function digestsOf(
+  files: readonly string[],
+  cache: HashCache,
+  signal: AbortSignal,
+): Promise<FileDigests> {
+  const digests: [string, string | null][] = [];
+  for (const file of files) digests.push([file, (await told('', cache.digest(file, signal))).value || null]);
+  await cache.save();
+  return Object.fromEntries(digests);
 }
 
 async function told<T>(otherwise: T, asked: Promise<T>): Promise<{ value: T; problem: string | null }> {

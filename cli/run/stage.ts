@@ -19,6 +19,7 @@ import { requireModel } from './model.js';
 import type { RunOptions } from './options.js';
 import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
 import { requireSandboxes } from './sandboxes.js';
+import { shortLists } from './short-lists.js';
 import { storeTokenizer } from './tokenizer.js';
 import { requireTrainerSupport } from './trainer-support.js';
 import { watch } from './watch.js';
@@ -190,10 +191,4 @@ async function problemOf(check: () => Promise<void>): Promise<UsageError[]> {
     if (error instanceof UsageError) return [error];
     throw error;
   }
-}
-
-/** Long lists of task ids are shown by their ends. */
-function shortLists(_key: string, value: unknown): unknown {
-  if (!Array.isArray(value) || value.length <= 6) return value;
-  return [...value.slice(0, 3), `… ${value.length - 4} more`, value.at(-1)];
 }

@@ -1,0 +1,158 @@
+/** All hosts of a run, asked at the same time: what each is and has, and what each sees of a folder that all should share. */
+import { randomBytes } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type {
+  CheckpointsFound,
+  HostFacts,
+  HostQuestion,
+  HostQuestions,
+  ProbeFile,
+  ProbeSight,
+} from '../../core/cluster.js';
+import type { VerlConfig } from '../../core/trainers/config.js';
+import { hostQueue, QUEUES } from '../../temporal.config.js';
+import { askHost, HostSilent, isPolled } from './ask.js';
+import { modelTokens } from './model-tokens.js';
+
+/** How far a host's clock is ahead of ours, ms: somewhere between the two. Waiting makes them wider, never wrong. */
+export interface ClockBounds {
+  readonly least: number;
+  readonly most: number;
+}
+
+export interface ClusterAnswers {
+  readonly facts: ReadonlyMap<string, HostFacts>;
+  readonly clocks: ReadonlyMap<string, ClockBounds>;
+  /** Why a host said nothing. */
+  readonly silent: ReadonlyMap<string, string>;
+  /** By reading host, then by writing host. */
+  readonly sights: ReadonlyMap<string, ProbeSight>;
+  /** Why a host could not write its file. */
+  readonly unwritten: ReadonlyMap<string, string>;
+  /** As the first host that answers sees them; undefined: none does. */
+  readonly checkpoints: CheckpointsFound | undefined;
+}
+
+export const NO_WORKFLOWS = 'no worker polls the queue of the workflows that ask';
+
+/** Starts no part of a run: each question is a small workflow of its own. Throws where Temporal does not answer. */
+export async function askCluster(client: Client, run: string, trainer: VerlConfig): Promise<ClusterAnswers> {
+  const silent = new Map<string, string>();
+  const names = [...new Set(trainer.hosts.map(({ name }) => name))];
+  const asked = await polledHosts(client, names, silent);
+  const ask = async <T>(question: HostQuestion): Promise<T | HostSilent> => {
+    try {
+      return await askHost<T>(client, run, question);
+    } catch (error) {
+      if (error instanceof HostSilent) return error;
+      throw error;
+    }
+  };
+
+  const facts = new Map<string, HostFacts>();
+  const clocks = new Map<string, ClockBounds>();
+  const questions = questionsOf(trainer);
+  await Promise.all(
+    asked.map(async (host) => {
+      const before = Date.now();
+      const answer = await ask<HostFacts>({ host, activity: 'hostFacts', args: [questions] });
+      const after = Date.now();
+      if (answer instanceof HostSilent) silent.set(host, answer.message);
+      else {
+        facts.set(host, answer);
+        clocks.set(host, { least: answer.endedAt - after, most: answer.startedAt - before });
+      }
+    }),
+  );
+  const answering = [...facts.keys()];
+  const [first] = answering;
+  const listed =
+    first === undefined
+      ? undefined
+      : await ask<CheckpointsFound>({
+          host: first,
+          activity: 'listCheckpoints',
+          args: [trainer.checkpoints],
+        });
+  return {
+    facts,
+    clocks,
+    silent,
+    ...(await proveShared(ask, answering, trainer.checkpoints)),
+    checkpoints: listed instanceof HostSilent ? undefined : listed,
+  };
+}
+
+async function polledHosts(
+  client: Client,
+  names: readonly string[],
+  silent: Map<string, string>,
+): Promise<readonly string[]> {
+  const [workflows, ...hosts] = await Promise.all([
+    isPolled(client, QUEUES.pipeline, 'workflows'),
+    ...names.map((name) => isPolled(client, hostQueue(name), 'activities')),
+  ]);
+  for (const [index, name] of names.entries()) {
+    if (!hosts[index]) silent.set(name, `no worker polls its queue, ${hostQueue(name)}`);
+    else if (!workflows) silent.set(name, NO_WORKFLOWS);
+  }
+  return names.filter((name) => !silent.has(name));
+}
+
+/** What the checks want to know of each host. */
+function questionsOf({
+  python,
+  pins,
+  checkpoints,
+  data,
+  agentLoop,
+  reward,
+  model,
+  format,
+}: VerlConfig): HostQuestions {
+  return {
+    python,
+    packages: Object.keys(pins.packages),
+    files: pins.files.map(({ file }) => file),
+    folders: [checkpoints],
+    inputs: [...new Set([data.train, data.validation, agentLoop.config, ...(reward ? [reward.file] : [])])],
+    model: { folder: model, tokens: modelTokens(format) },
+  };
+}
+
+type Ask = <T>(question: HostQuestion) => Promise<T | HostSilent>;
+
+/** Every host writes, then every host reads what all others wrote, then every host tidies up. */
+async function proveShared(ask: Ask, hosts: readonly string[], folder: string) {
+  const mark = randomBytes(6).toString('hex');
+  const nameOf = (host: string): string => `${host}-${mark}`;
+  const written = new Map<string, ProbeFile>();
+  const unwritten = new Map<string, string>();
+  const sights = new Map<string, ProbeSight>();
+  await Promise.all(
+    hosts.map(async (host) => {
+      const answer = await ask<ProbeFile>({ host, activity: 'writeProbe', args: [folder, nameOf(host)] });
+      if (answer instanceof HostSilent) unwritten.set(host, answer.message);
+      else written.set(host, answer);
+    }),
+  );
+  await Promise.all(
+    hosts.map(async (host) => {
+      const others = [...written].filter(([writer]) => writer !== host);
+      if (others.length === 0) return;
+      const args = [folder, others.map(([, file]) => file)];
+      const answer = await ask<ProbeSight>({ host, activity: 'readProbe', args });
+      const sight = others.map(([writer]) => [
+        writer,
+        answer instanceof HostSilent ? answer.message : (answer[nameOf(writer)] ?? 'no answer'),
+      ]);
+      sights.set(host, Object.fromEntries(sight));
+    }),
+  );
+  await Promise.all(
+    [...written].map(([host, { name }]) =>
+      ask<void>({ host, activity: 'removeProbe', args: [folder, name] }),
+    ),
+  );
+  return { sights, unwritten };
+}
