@@ -1,0 +1,112 @@
+"""Sampling through a vLLM server: versions are written as folders, loaded, and asked for under our own names.
+
+Requests go through the trainer, so one place knows which weights the server holds. Adapters lie beside each other in
+the server. A whole model is there once: a request for another version waits until nothing runs, and changes it.
+"""
+
+import asyncio
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+from steadfast_protocol.samplers import Request
+
+from .export import export
+from .model import LanguageModel
+from .versions import Versions
+from .vllm_server import VllmServer
+from .weights import Weights
+
+
+class VllmSampler:
+    """`folder` holds one folder a version; `rows` requests are at the server at once."""
+
+    def __init__(self, model: LanguageModel, server: VllmServer, folder: str, versions: int, rows: int):
+        self._model, self._server, self._folder = model, server, os.path.abspath(folder)
+        self._served = server.model()
+        self._versions: Versions[Weights] = Versions(versions, self._leave)
+        self._requests = ThreadPoolExecutor(rows, "vllm")
+        self._loading = ThreadPoolExecutor(1, "vllm-load")
+        #: Versions that the server can be asked for now.
+        self._loaded: set[str] = set()
+        self._change = asyncio.Condition()
+        self._running = 0
+        shutil.rmtree(self._folder, ignore_errors=True)
+        os.makedirs(self._folder)
+
+    def names(self) -> list[str]:
+        return self._versions.names()
+
+    def weights(self, name: str) -> Weights:
+        return self._versions[name].weights
+
+    async def publish(self, name: str, weights: Weights) -> None:
+        self._versions.publish(name, weights)
+        async with self._change:
+            await self._load(name)
+
+    async def serve(self, name: str, weights: Weights) -> None:
+        self._versions.serve(name, weights)
+
+    async def release(self, name: str) -> None:
+        self._versions.release(name)
+
+    async def run(self, name: str, request: Request) -> Request:
+        version = self._versions[name]
+        version.running += 1
+        try:
+            async with self._change:
+                await self._load(name)
+                self._running += 1
+            connection = self._server.connect()
+            try:
+                model = self._served if self._model.options.lora is None else name
+                await asyncio.get_running_loop().run_in_executor(
+                    self._requests, self._server.complete, model, request, connection
+                )
+            finally:
+                # Closing makes vLLM drop what nobody waits for.
+                connection.close()
+                async with self._change:
+                    self._running -= 1
+                    self._change.notify_all()
+        finally:
+            version.running -= 1
+        return request
+
+    async def _load(self, name: str) -> None:
+        """Inside `_change`: afterwards the server answers for `name`, and for nothing else where it holds one model."""
+        whole = self._model.options.lora is None
+        while name not in self._loaded:
+            if whole and self._running > 0:
+                await self._change.wait()
+                continue
+            # What fails half-way is not taken for loaded.
+            if whole:
+                self._loaded.clear()
+            await asyncio.get_running_loop().run_in_executor(
+                self._loading, self._write_and_load, name, self._versions[name].weights
+            )
+            self._loaded.add(name)
+
+    def _write_and_load(self, name: str, weights: Weights) -> None:
+        folder = self._folder_of(name)
+        with self._model.lock:
+            export(self._model, weights, folder)
+        if self._model.options.lora is None:
+            self._server.load(folder)
+        else:
+            self._server.load_adapter(name, folder)
+
+    def _leave(self, name: str) -> None:
+        if name in self._loaded and self._model.options.lora is not None:
+            self._loading.submit(self._server.unload_adapter, name)
+        self._loaded.discard(name)
+        self._loading.submit(shutil.rmtree, self._folder_of(name), True)
+
+    def _folder_of(self, name: str) -> str:
+        return os.path.join(self._folder, name.removeprefix("sha256:"))
+
+
+#: What `capabilities` says of it: kernels of other batch sizes round otherwise.
+VLLM_SAMPLING: dict[str, object] = {"by": "vllm", "batchInvariant": False}
