@@ -28,7 +28,7 @@ export interface EpisodeParts {
   /** Written down by the caller before; unique. */
   readonly sandboxName: string;
   /** Written on what the sandbox is made of, where a driver can. */
-  readonly sandboxMarks?: Pick<SandboxRequest, 'expiresAt' | 'labels'>;
+  readonly sandboxMarks?: Pick<SandboxRequest, 'expiresAt' | 'labels' | 'warm'>;
   readonly policy: Policy;
   readonly user: SimulatedUser;
   readonly judge: (meter: Meter) => Judge;
@@ -41,6 +41,8 @@ export interface EpisodeParts {
   /** Tokens of that turn so far, where the policy streams. */
   readonly onTokens?: (tokens: number) => void;
   readonly onSandboxCreated?: () => void;
+  /** Something of the sandbox may still be there: its release, or the end of a start that failed, did not get through. */
+  readonly onSandboxLeft?: () => void;
 }
 
 export interface PlayedEpisode {
@@ -77,7 +79,8 @@ export async function playEpisode(parts: EpisodeParts): Promise<PlayedEpisode> {
   } catch (error) {
     ended = { fault: named(asFault(error, 'sandbox'), parts.task.ref.id) };
   }
-  const releaseError = await release(creating);
+  const releaseError = creating && (await release(creating, parts));
+  if (releaseError !== undefined) parts.onSandboxLeft?.();
   if (parts.signal.aborted) {
     throw new Fault('cancelled', 'the episode was cancelled', { cause: parts.signal.reason });
   }
@@ -174,14 +177,16 @@ function atLimit(verdict: Verdict, termination: Termination, task: Task): Verdic
 }
 
 /** Releases what was created, however far it came. Returns what went wrong. */
-async function release(creating: Promise<Sandbox> | undefined): Promise<string | undefined> {
-  if (!creating) return undefined;
-  // A driver that failed to create has cleaned up after itself, and its error is already the episode's fault.
+async function release(
+  creating: Promise<Sandbox>,
+  { driver, sandboxName: name }: Pick<EpisodeParts, 'driver' | 'sandboxName'>,
+): Promise<string | undefined> {
   const sandbox = await creating.catch(() => undefined);
-  if (!sandbox) return undefined;
-  const clock = { ms: RELEASE_MS, what: `release of sandbox ${sandbox.name}` };
+  const clock = { ms: RELEASE_MS, what: `release of sandbox ${name}` };
   try {
-    await withDeadline(new AbortController().signal, clock, () => sandbox.release());
+    // A driver that failed to create has cleaned up after itself, or could not: then this fails too, and is told.
+    const end = (): Promise<unknown> => (sandbox ? sandbox.release() : driver.reap(name));
+    await withDeadline(new AbortController().signal, clock, end);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

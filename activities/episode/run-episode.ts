@@ -22,6 +22,7 @@ import type { PolicyReading } from './reading.js';
 import { EpisodeRecord } from './record.js';
 import { describeFault, storeTrajectory } from './trajectory.js';
 import { createUser } from './user.js';
+import { takeWarm } from './warm-sandbox.js';
 
 /** A sandbox outlives its episode's clock by so much before sweeps may take it. */
 const SANDBOX_GRACE_MS = 10 * 60_000;
@@ -41,6 +42,8 @@ export interface EpisodeRunner {
   readonly people: (input: Pick<EpisodeInput, 'people'>) => EpisodePeople;
   readonly host: string;
   readonly worker: string;
+  /** Told of a sandbox that may still be there: it stays open in the ledger until somebody has ended it. */
+  readonly leftBehind?: (sandbox: { readonly name: string; readonly isolation: Isolation }) => void;
 }
 
 export interface RunOptions {
@@ -59,31 +62,35 @@ export async function runTry(
 ): Promise<EpisodeSummary> {
   const suite = await runner.suite(input.suite);
   const driver = runner.driver(suite.isolation);
+  const expiresAt = isoIn(input.limits.episodeMs + CAPACITY_WAIT_MS + SANDBOX_GRACE_MS);
+  // Only where it says what can be taken: most attempts that are asked for again are clean already.
+  const loading = driver.take && load(suite, input.taskId);
+  const warm = loading && (await takeWarm(driver, loading, expiresAt));
+  const name = warm?.name ?? sandboxName(input, options.activityAttempt);
   const begin: BeginTry = {
     key: input.key,
     tryNumber: input.tryNumber,
     activityAttempt: options.activityAttempt,
     worker: runner.worker,
-    sandbox: {
-      name: sandboxName(input, options.activityAttempt),
-      isolation: driver.isolation,
-      host: runner.host,
-      expiresAt: new Date(
-        Date.now() + input.limits.episodeMs + CAPACITY_WAIT_MS + SANDBOX_GRACE_MS,
-      ).toISOString(),
-    },
+    sandbox: { name, isolation: driver.isolation, host: runner.host, expiresAt },
   };
-  const { clean } = await runner.ledger.beginTry(begin);
-  if (clean) return clean;
-  const { name, expiresAt } = begin.sandbox;
-  const marks = { expiresAt, labels: { key: input.key } };
-  const sandbox = new SandboxNotes(runner.ledger, name);
+  const tell = () => runner.leftBehind?.({ name, isolation: driver.isolation });
+  const began = await runner.ledger.beginTry(begin).catch(async (error: unknown) => {
+    await warm?.discard().catch(tell);
+    throw error;
+  });
+  if (began.clean) {
+    await warm?.discard().catch(tell);
+    return began.clean;
+  }
+  const marks = { expiresAt, labels: { key: input.key }, ...(warm ? { warm } : {}) };
+  const sandbox = new SandboxNotes(runner.ledger, name, tell);
   const started = performance.now();
   let played: PlayedEpisode;
   let task: Task | undefined;
   let reading: PolicyReading | undefined;
   try {
-    task = await load(suite, input.taskId);
+    task = await (loading ?? load(suite, input.taskId));
     const policy = await openPolicy(runner, input, options.signal);
     reading = await runner.reading?.(input, options.signal);
     played = await playEpisode(parts(runner, input, options, { task, driver, policy, sandbox, marks }));
@@ -91,17 +98,19 @@ export async function runTry(
     const fault = options.signal.aborted ? cancelled(options.signal) : asFault(error, 'suite');
     played = { record: new EpisodeRecord(), fault, wallMs: Math.round(performance.now() - started) };
   }
+  // One that the episode never came to.
+  await warm?.discard().catch(() => sandbox.left());
   if (played.fault?.kind === 'cancelled') {
     // The ledger closes the try as lost when this does not get through; what matters now is to stop.
     await Promise.allSettled([
-      sandbox.settled(played.releaseError),
+      sandbox.settled(),
       runner.ledger.finishTry(finishOf(begin, input, played, null)),
     ]);
     throw played.fault;
   }
   const [summary] = await Promise.all([
     record(runner, begin, input, { task, played, reading }),
-    sandbox.settled(played.releaseError),
+    sandbox.settled(),
   ]);
   return summary;
 }
@@ -133,6 +142,7 @@ function parts(
     seed: input.seed,
     signal,
     onSandboxCreated: () => sandbox.created(),
+    onSandboxLeft: () => sandbox.left(),
     ...(onTurn ? { onTurn } : {}),
     ...(onTokens ? { onTokens } : {}),
   };
@@ -152,6 +162,10 @@ async function openPolicy(runner: EpisodeRunner, input: EpisodeInput, signal: Ab
   } catch (error) {
     throw asFault(error, 'policy', error instanceof UsageError ? { retry: false } : {});
   }
+}
+
+function isoIn(ms: number): string {
+  return new Date(Date.now() + ms).toISOString();
 }
 
 interface Ended {
@@ -236,10 +250,12 @@ function cancelled(signal: AbortSignal): Fault {
 /** The sandbox's life as the ledger hears of it, beside the episode: nothing waits for these writes but its end. */
 class SandboxNotes {
   private noted: Promise<void> | undefined;
+  private mayBeThere = false;
 
   constructor(
     private readonly ledger: Ledger,
     readonly name: string,
+    private readonly tell: () => void,
   ) {}
 
   created(): void {
@@ -248,10 +264,15 @@ class SandboxNotes {
     this.noted.catch(() => undefined);
   }
 
-  /** Also true of a sandbox that was never created: a driver that fails leaves nothing. */
-  async settled(releaseError: string | undefined): Promise<void> {
+  left(): void {
+    this.mayBeThere = true;
+  }
+
+  /** Released, also when it was never created; open when something of it may be left. */
+  async settled(): Promise<void> {
     await this.noted;
-    if (releaseError === undefined) await this.ledger.sandboxEnded(this.name, 'released');
+    if (this.mayBeThere) this.tell();
+    else await this.ledger.sandboxEnded(this.name, 'released');
   }
 }
 

@@ -27,6 +27,8 @@ const SOURCES = [
   'test/fuzz',
   'test/vllm-parity',
   'test/setup/harness.ts',
+  'test/sandbox/docker/desk-stack.ts',
+  'test/sandbox/docker/own-engine.ts',
   'temporal.config.ts',
 ];
 const COPIED = new Set(['.sql', '.json', '.css', '.mjs']);

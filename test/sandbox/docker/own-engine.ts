@@ -69,12 +69,15 @@ export async function ownEngine(flags: readonly string[] = []): Promise<OwnEngin
     const late = setTimeout(() => daemon.kill('SIGKILL'), STOP_MS);
     await ended;
     clearTimeout(late);
+    // A daemon that was killed leaves its containerd, which the next one does not always get hold of.
+    if (daemon.signalCode === 'SIGKILL') await endLeft(join(home, 'exec'), /^\S*containerd\0/);
   };
   const stop = async (): Promise<void> => {
     // What a killed one has left running is ended by the next.
     if (daemon.signalCode === 'SIGKILL') await up().catch(() => undefined);
     await down();
     await endLeft(join(home, 'exec'));
+    await unmount(home);
     await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   };
   try {
@@ -135,12 +138,20 @@ async function lastLines(log: string): Promise<string> {
   return (await readFile(log, 'utf8')).trim().split('\n').slice(-3).join(' / ');
 }
 
+/** What daemons that were killed have left mounted there. */
+async function unmount(home: string): Promise<void> {
+  const lines = (await readFile('/proc/mounts', 'utf8')).split('\n');
+  const places = lines.map((line) => line.split(' ')[1] ?? '').filter((place) => place.startsWith(home));
+  // The innermost first.
+  for (const place of places.reverse()) await run('umount', ['--lazy', place]).catch(() => undefined);
+}
+
 /** Processes with that folder on their command line: containerd and shims of this engine, of nobody else. */
-async function endLeft(execRoot: string): Promise<void> {
+async function endLeft(execRoot: string, which = /^/): Promise<void> {
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
     const line = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
-    if (!line.includes(execRoot)) continue;
+    if (!line.includes(execRoot) || !which.test(line)) continue;
     try {
       process.kill(Number(entry), 'SIGKILL');
     } catch (error) {
