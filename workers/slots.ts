@@ -3,10 +3,11 @@
  * takes at most (`EPISODE_NEEDS`). A fixed number, worked out once: docs/sandboxes.md says how it was compared with
  * Temporal's resource-based tuner, which `resources` asks for.
  */
-import type { WorkerOptions } from '@temporalio/worker';
+import type { TunerHolder, WorkerOptions } from '@temporalio/worker';
 import { UsageError } from '../core/faults.js';
 import type { Isolation } from '../core/sandbox.js';
 import { EPISODE_NEEDS, MEMORY_FOR_EPISODES, MOST_SANDBOX_SLOTS } from '../temporal.config.js';
+import { type EngineSlotsOptions, engineSlots } from './engine-slots.js';
 
 /** Where tool servers run: for `docker` the engine's machine, which need not be the worker's. */
 export interface Machine {
@@ -57,34 +58,45 @@ const gibibytes = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
 /** Aims of the tuner: room for what an episode takes after it was begun, which the tuner cannot know. */
 const TARGETS = { targetMemoryUsage: MEMORY_FOR_EPISODES, targetCpuUsage: 0.9 } as const;
 
-/** Options of the worker. */
+export interface SlotOptions {
+  readonly options: Pick<WorkerOptions, 'maxConcurrentActivityTaskExecutions' | 'tuner'>;
+  /** For people. */
+  readonly said: string;
+}
+
+/** Options of the worker. `engine`: of the containers, where they are what its episodes need. */
 export function slotOptions(
   asked: SlotsAsked,
   computed: Slots,
-): {
-  readonly options: Pick<WorkerOptions, 'maxConcurrentActivityTaskExecutions' | 'tuner'>;
-  readonly said: string;
-} {
+  engine?: Omit<EngineSlotsOptions, 'slots'>,
+): SlotOptions {
   if (asked === 'resources') {
-    const fixed = { type: 'fixed-size', numSlots: 2 } as const;
     const activities = {
       type: 'resource-based',
       tunerOptions: TARGETS,
       minimumSlots: 2,
       maximumSlots: MOST_SANDBOX_SLOTS,
     } as const;
-    const tuner = {
-      workflowTaskSlotSupplier: fixed,
-      localActivityTaskSlotSupplier: fixed,
-      nexusTaskSlotSupplier: fixed,
-      activityTaskSlotSupplier: activities,
-    };
     const { targetCpuUsage, targetMemoryUsage } = TARGETS;
     return {
-      options: { tuner },
+      options: { tuner: tunerOf(activities) },
       said: `2 to ${MOST_SANDBOX_SLOTS} slots, while CPUs are under ${100 * targetCpuUsage} % and memory under ${100 * targetMemoryUsage} %`,
     };
   }
   const { slots, why } = asked === undefined ? computed : { slots: asked, why: 'STEADFAST_SLOTS' };
-  return { options: { maxConcurrentActivityTaskExecutions: slots }, said: `${slots} slots (${why})` };
+  const options = engine
+    ? { tuner: tunerOf(engineSlots({ ...engine, slots })) }
+    : { maxConcurrentActivityTaskExecutions: slots };
+  return { options, said: `${slots} slots (${why})` };
+}
+
+/** A sandbox worker has activities alone; the others need some number. */
+function tunerOf(activityTaskSlotSupplier: TunerHolder['activityTaskSlotSupplier']): TunerHolder {
+  const fixed = { type: 'fixed-size', numSlots: 2 } as const;
+  return {
+    workflowTaskSlotSupplier: fixed,
+    localActivityTaskSlotSupplier: fixed,
+    nexusTaskSlotSupplier: fixed,
+    activityTaskSlotSupplier,
+  };
 }

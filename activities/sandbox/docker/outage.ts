@@ -58,7 +58,7 @@ export function engineGone(error: unknown): boolean {
 /** The client's types know of no signal here; the client does. */
 type Ping = { ping(options: { readonly abortSignal: AbortSignal }): Promise<unknown> };
 
-async function answers(engine: Docker): Promise<boolean> {
+export async function answers(engine: Docker): Promise<boolean> {
   try {
     await (engine as unknown as Ping).ping({ abortSignal: AbortSignal.timeout(PING_MS) });
     return true;
