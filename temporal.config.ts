@@ -167,6 +167,8 @@ export const EPISODE_NEEDS = {
   process: { mebibytes: 192, perCpu: 24 },
   docker: { mebibytes: 544, perCpu: 16 },
 } as const;
+/** Containers that wait, started ahead, for the next episodes of one sandbox worker (workers/warm.ts). */
+export const WARM = { most: 8, mostAsked: 256, memory: 0.25 } as const;
 /** Share of the machine's memory that episodes may have. */
 export const MEMORY_FOR_EPISODES = 0.75;
 /** Episodes of one sandbox worker process, which is one thread: more are more processes. */
@@ -209,6 +211,12 @@ export const ACTIVITIES = {
     startToCloseTimeout: 30_000,
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 1_000, backoffCoefficient: 3, maximumInterval: 60_000, maximumAttempts: 6 },
+  },
+  /** Until something is ready that takes as long as it takes; it is heard of meanwhile. */
+  waiting: {
+    startToCloseTimeout: 24 * 60 * 60_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
+    retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 20_000 },
   },
   /** As long as anybody needs it: what bounds it is that it is heard of, and that somebody takes it up. */
   server: {

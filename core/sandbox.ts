@@ -94,6 +94,15 @@ export interface SandboxRequest {
   readonly expiresAt?: string;
   /** For people who look at what is made: campaign and attempt key. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** What `take` gave for these servers; then `name` is its name. */
+  readonly warm?: WarmSandbox;
+}
+
+/** A sandbox that was started ahead, in the ledger under its name, and is held for one try. */
+export interface WarmSandbox {
+  readonly name: string;
+  /** Ends it, where `create` has not taken it over. Throws when something may be left alive. */
+  discard(): Promise<void>;
 }
 
 export interface Sandbox {
@@ -106,6 +115,12 @@ export interface Sandbox {
 export interface SandboxDriver {
   readonly isolation: Isolation;
   create(request: SandboxRequest): Promise<Sandbox>;
+  /** One that was started ahead, if there is one: pass it to `create`, or discard it. */
+  take?(
+    request: Pick<SandboxRequest, 'servers'> & { readonly expiresAt: string },
+  ): Promise<WarmSandbox | undefined>;
+  /** Ends what was started ahead; nothing is started ahead any more. Never throws. */
+  close?(): Promise<void>;
   /** Ends what is left of a sandbox by name, e.g. after its worker was killed. True when something was found. */
   reap(name: string): Promise<boolean>;
   /** What is there on this host by the system's own word, whoever made it; nothing where a driver leaves no traces. */

@@ -3,18 +3,26 @@ import { createDockerDriver } from '../activities/sandbox/docker/driver.js';
 import { engineSettings } from '../activities/sandbox/docker/engine.js';
 import { createInlineDriver } from '../activities/sandbox/inline.js';
 import { createProcessDriver } from '../activities/sandbox/process.js';
+import type { WarmSettings } from '../activities/sandbox/warm/pool.js';
 import { hostName } from '../core/host-name.js';
 import { type Isolation, type SandboxDriver, stronger } from '../core/sandbox.js';
 
-/** `least`: what the operator demands; a suite that needs more gets more, none gets less. */
+/**
+ * `least`: what the operator demands; a suite that needs more gets more, none gets less. `warm`: of a worker that plays
+ * episodes; absent, nothing is started ahead.
+ */
 export function sandboxDrivers(
   home: string,
   least: Isolation = 'inline',
+  warm?: WarmSettings,
 ): (isolation: Isolation) => SandboxDriver {
   const drivers: Readonly<Record<Isolation, SandboxDriver>> = {
     inline: createInlineDriver(),
     process: createProcessDriver(home),
-    docker: createDockerDriver({ home, host: hostName(process.env), engine: engineSettings(process.env) }),
+    docker: createDockerDriver({
+      ...{ home, host: hostName(process.env), engine: engineSettings(process.env) },
+      ...(warm && { warm }),
+    }),
   };
   return (needed) => drivers[stronger(needed, least)];
 }

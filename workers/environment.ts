@@ -6,7 +6,7 @@ import { ISOLATIONS, type Isolation } from '../core/sandbox.js';
 import { requirePoolName } from '../core/sharing.js';
 import { STACK_MARK } from '../infra/stack/service.js';
 import { type TemporalAccess, type TemporalPlace, temporalPlace } from '../infra/temporal-access.js';
-import { NAMESPACE } from '../temporal.config.js';
+import { NAMESPACE, WARM } from '../temporal.config.js';
 import { type SlotsAsked, slotsAsked } from './slots.js';
 
 /** A chat endpoint: its OpenAI base URL, the model's name, and the variable that holds the key, if it needs one. */
@@ -35,6 +35,8 @@ export interface WorkerEnvironment {
   /** Pool of a sandbox worker; null: the one without a name. */
   readonly pool: string | null;
   readonly slots: SlotsAsked;
+  /** Most containers that are started ahead; undefined: worked out. */
+  readonly warm: number | undefined;
   /** Sandbox workers that share this machine. */
   readonly workersHere: number;
   /** Grace after SIGTERM; absent: the usual. */
@@ -75,6 +77,7 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     host,
     pool: env.STEADFAST_POOL ? requirePoolName('STEADFAST_POOL', env.STEADFAST_POOL) : null,
     slots: slotsAsked(env.STEADFAST_SLOTS),
+    warm: wholeNumber('STEADFAST_WARM', env.STEADFAST_WARM, 0, WARM.mostAsked),
     workersHere: wholeNumber('STEADFAST_WORKERS_HERE', env.STEADFAST_WORKERS_HERE, 1, 64) ?? 1,
     ...(drain === undefined ? {} : { drainMs: 1_000 * drain }),
   };

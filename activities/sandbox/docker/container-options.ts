@@ -38,6 +38,7 @@ export interface Guest {
 export function containerOptions(guest: Guest): ContainerCreateOptions {
   const { container, limits, runtime } = guest;
   const memory = limits.memoryMebibytes * MEBIBYTE;
+  const extraHosts = [...hostsOf(container.endpoints ?? [])];
   return {
     name: guest.name,
     Image: guest.image,
@@ -54,10 +55,13 @@ export function containerOptions(guest: Guest): ContainerCreateOptions {
     AttachStdout: true,
     AttachStderr: true,
     StopSignal: 'SIGKILL',
+    // The same loopback and nothing else as with NetworkMode none, but the engine does not start a program of its own in
+    // every container to set up that nothing, which is half of what a start costs. Names of endpoints need it, though.
+    NetworkDisabled: extraHosts.length === 0,
     HostConfig: {
       // Endpoints need no network either: endpoints.ts says how they are reached.
       NetworkMode: 'none',
-      ExtraHosts: [...hostsOf(container.endpoints ?? [])],
+      ExtraHosts: extraHosts,
       ReadonlyRootfs: true,
       Tmpfs: {
         '/tmp': `rw,noexec,nosuid,nodev,size=${limits.temporaryMebibytes}m,mode=1777`,

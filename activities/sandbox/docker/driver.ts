@@ -3,25 +3,17 @@
  * (container-options.ts says what it cannot do). Containers are found again by their labels.
  */
 import type Docker from 'dockerode';
-import type { Container } from 'dockerode';
 import { withDeadline } from '../../../core/deadline.js';
-import { asFault, Fault, UsageError } from '../../../core/faults.js';
-import type {
-  LivingSandbox,
-  Sandbox,
-  SandboxDriver,
-  SandboxRequest,
-  ServerSpec,
-} from '../../../core/sandbox.js';
+import { Fault } from '../../../core/faults.js';
+import type { LivingSandbox, Sandbox, SandboxDriver, SandboxRequest } from '../../../core/sandbox.js';
 import { McpSession } from '../session.js';
-import { containerOptions, LABELS } from './container-options.js';
-import { requireApprovedEndpoints } from './endpoints.js';
-import { type EngineSettings, noEngine, openEngine } from './engine.js';
-import { builtImages, imageByDigest, relayCommand } from './images.js';
-import { CONTAINER_LIMITS, type ContainerLimits } from './limits.js';
+import { Warm, WarmPool, type WarmSettings } from '../warm/pool.js';
+import { LABELS } from './container-options.js';
+import { noEngine, openEngine } from './engine.js';
+import { type GuestParts, type GuestSettings, Guests, kindOf } from './guests.js';
+import { builtImages } from './images.js';
 import { throughOutages } from './outage.js';
-import { Relay } from './relay/host.js';
-import { ContainerTransport } from './transport.js';
+import { remove } from './removal.js';
 
 /**
  * How long an episode waits for its container: for an engine that is being started again, hangs, or is very busy. Too
@@ -32,14 +24,11 @@ const ENGINE_WAIT_MS = 5 * 60_000;
 const LOOK_MS = 30_000;
 const REMOVE_MS = 12_000;
 
-export interface DockerDriverOptions {
-  /** State folder of this machine (`STEADFAST_HOME`), where the images that were built here are written down. */
-  readonly home: string;
-  readonly host: string;
-  readonly engine: EngineSettings;
-  readonly limits?: ContainerLimits;
+export interface DockerDriverOptions extends GuestSettings {
   /** How long an episode waits for an engine that is not there, ms. */
   readonly waitMs?: number;
+  /** Absent: every container is started when it is needed. */
+  readonly warm?: WarmSettings;
 }
 
 export function createDockerDriver(options: DockerDriverOptions): SandboxDriver {
@@ -48,16 +37,51 @@ export function createDockerDriver(options: DockerDriverOptions): SandboxDriver 
     opened ??= openEngine(options.engine);
     return opened;
   };
+  const { waitMs = ENGINE_WAIT_MS } = options;
+  const partsOf = async (request: GuestParts['request']): Promise<GuestParts> => {
+    const built = await builtImages(options.home);
+    return { docker: await engine(), request, settings: options, built, waitMs };
+  };
+  const pool =
+    options.warm &&
+    new WarmPool('docker', options.warm, async (ahead, signal) => {
+      const guests = new Guests(await partsOf({ ...ahead, signal }));
+      try {
+        await guests.start();
+      } catch (error) {
+        await cleared(() => guests.release(), ahead.name);
+        throw error;
+      }
+      return guests;
+    });
+  const anew = async (request: SandboxRequest): Promise<Sandbox> => {
+    const parts = await partsOf(request);
+    const { docker } = parts;
+    const takeBack = () => reap(docker, request.name, options);
+    const starting = () => connected(new Guests(parts), request);
+    const start = () => throughOutages(docker, { signal: request.signal, waitMs, takeBack }, starting);
+    return pool ? pool.waited(kindOf(request.servers, options, parts.built), start) : start();
+  };
   return {
     isolation: 'docker',
     create: async (request) => {
-      const docker = await engine();
-      const { waitMs = ENGINE_WAIT_MS } = options;
-      const takeBack = () => reap(docker, request.name, options);
-      return throughOutages(docker, { signal: request.signal, waitMs, takeBack }, () =>
-        create(docker, request, options),
-      );
+      const { warm } = request;
+      if (!(warm instanceof Warm)) return anew(request);
+      try {
+        return await connected(warm.use() as Guests, request);
+      } catch (error) {
+        if (request.signal.aborted || !diedWaiting(error)) throw error;
+        pool?.wasDead();
+        return anew(request);
+      }
     },
+    ...(pool && {
+      take: async ({ servers, expiresAt }) => {
+        const built = await builtImages(options.home);
+        return pool.take(kindOf(servers, options, built), servers, expiresAt);
+      },
+      close: () => pool.close(),
+    }),
     reap: async (name) => reap(await engine(), name, options),
     living: () =>
       inTime('list of containers', async (signal) => {
@@ -77,60 +101,30 @@ function reap(docker: Docker, name: string, { home }: DockerDriverOptions): Prom
   });
 }
 
-async function create(
-  docker: Docker,
-  request: SandboxRequest,
-  options: DockerDriverOptions,
-): Promise<Sandbox> {
+/** It was never spoken to: nothing that it might have done is lost with it. */
+function diedWaiting(error: unknown): boolean {
+  return error instanceof Fault && (error.code === 'start_failed' || error.code === 'engine_lost');
+}
+
+/** The session over the containers of a sandbox; takes them away when it cannot be had. */
+async function connected(guests: Guests, request: SandboxRequest): Promise<Sandbox> {
   const session = new McpSession();
-  const creating: Promise<Container>[] = [];
-  let gone = false;
   const release = async (): Promise<void> => {
-    if (gone) return;
     await session.close();
-    // One that is still being made must be there before it can be removed.
-    const made = await Promise.allSettled(creating);
-    await Promise.all(made.map((one) => (one.status === 'fulfilled' ? remove(one.value) : undefined)));
-    gone = true;
+    await guests.release();
   };
   try {
-    const built = await builtImages(options.home);
     await Promise.all(
       request.servers.map(async (spec) => {
-        const container = containerOf(spec);
-        const image = imageOf(container.image, built);
-        const guest = { request, container, image, name: nameOf(request, spec) };
-        const { limits = CONTAINER_LIMITS, engine, host, home, waitMs = ENGINE_WAIT_MS } = options;
-        const locked = containerOptions({ ...guest, host, home, limits, runtime: engine.runtime });
-        const { endpoints = [] } = container;
-        requireApprovedEndpoints(spec.name, endpoints, engine.endpoints ?? []);
-        const command = endpoints.length === 0 ? undefined : await relayOf(docker, image, spec.name);
-        const making = docker.createContainer(locked);
-        creating.push(making);
-        const clock = {
-          ms: waitMs,
-          what: `container of server "${spec.name}"`,
-          kind: 'sandbox',
-          code: 'engine_timeout',
-        } as const;
-        const made = await withDeadline(request.signal, clock, () => making).catch((error: unknown) => {
-          throw request.signal.aborted ? error : engineFault(error, spec.name);
-        });
-        const startRelay =
-          command && (() => Relay.start({ container: made, command, endpoints, signal: request.signal }));
-        const transport = new ContainerTransport(docker, made, startRelay);
-        await session.connect(
-          spec.name,
-          {
-            transport,
-            lastWords: () => transport.lastWords(),
-            lostBy: () => transport.lostBy(),
-            health: () => transport.health(),
-            lines: true,
-          },
-          spec.startTimeoutMs,
-          request.signal,
-        );
+        const transport = await guests.guest(spec);
+        const link = {
+          transport,
+          lastWords: () => transport.lastWords(),
+          lostBy: () => transport.lostBy(),
+          health: () => transport.health(),
+          lines: true,
+        };
+        await session.connect(spec.name, link, spec.startTimeoutMs, request.signal);
       }),
     );
   } catch (error) {
@@ -144,61 +138,6 @@ async function create(
 async function cleared(release: () => Promise<void>, name: string): Promise<void> {
   const clock = { ms: REMOVE_MS, what: `removal of sandbox ${name}` };
   await withDeadline(new AbortController().signal, clock, release).catch(() => undefined);
-}
-
-function containerOf(spec: ServerSpec): NonNullable<ServerSpec['container']> {
-  if (spec.container) return spec.container;
-  const message = `server "${spec.name}" cannot run in a container: it has no \`container\``;
-  throw new Fault('sandbox', message, { retry: false });
-}
-
-function imageOf(image: string, built: Readonly<Record<string, string>>): string {
-  try {
-    return imageByDigest(image, built);
-  } catch (error) {
-    throw asFault(
-      error,
-      'sandbox',
-      error instanceof UsageError ? { retry: false, code: 'image_missing' } : {},
-    );
-  }
-}
-
-async function relayOf(docker: Docker, image: string, server: string): Promise<readonly string[]> {
-  try {
-    return await relayCommand(docker, image);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw engineFault(error, server);
-    throw new Fault('sandbox', error.message, { cause: error, retry: false, code: 'image_missing' });
-  }
-}
-
-function nameOf(request: SandboxRequest, spec: ServerSpec): string {
-  if (request.servers.length === 1) return request.name;
-  return `${request.name}.${spec.name.replaceAll(/[^\w.-]/g, '_')}`;
-}
-
-/** Typed by what the engine said. */
-function engineFault(error: unknown, server: string): Fault {
-  if (error instanceof Fault) return error;
-  const {
-    statusCode,
-    code,
-    message = String(error),
-  } = error as {
-    statusCode?: number;
-    code?: string;
-    message?: string;
-  };
-  const what = `container of server "${server}": ${message}`;
-  if (statusCode === 404) {
-    return new Fault('sandbox', what, { cause: error, code: 'image_missing', retry: false });
-  }
-  const unreachable = statusCode === undefined && code !== undefined;
-  return new Fault('sandbox', what, {
-    cause: error,
-    code: unreachable ? 'engine_unreachable' : 'engine_error',
-  });
 }
 
 async function labelled(docker: Docker, label: string, home: string, abortSignal: AbortSignal) {
@@ -218,21 +157,4 @@ async function labelled(docker: Docker, label: string, home: string, abortSignal
 function inTime<T>(what: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const clock = { ms: LOOK_MS, what, kind: 'sandbox', code: 'engine_timeout' } as const;
   return withDeadline(new AbortController().signal, clock, work);
-}
-
-/** Kills it and takes its file system away. Throws when the engine does not say that it is gone. */
-async function remove(container: Container): Promise<void> {
-  try {
-    await container.remove({ force: true, v: true });
-  } catch (error) {
-    const { statusCode } = error as { statusCode?: number };
-    if (statusCode === 404) return;
-    // Somebody else removes it: wait until that is done.
-    if (statusCode === 409) await container.wait({ condition: 'removed' }).catch(unlessGone);
-    else throw error;
-  }
-}
-
-function unlessGone(error: unknown): void {
-  if ((error as { statusCode?: number }).statusCode !== 404) throw error;
 }

@@ -18,6 +18,9 @@ export class ContainerTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
+  /** When it ends by itself: at once, where `onclose` waits for the reason. */
+  onEnd?: () => void;
+  private starting: Promise<void> | undefined;
   private stream: NodeJS.ReadWriteStream | undefined;
   private words = '';
   private how = '';
@@ -56,8 +59,21 @@ export class ContainerTransport implements Transport {
     return this.by;
   }
 
-  /** Attaches, then starts: nothing that the process says is missed. Rejects with what the engine says. */
-  async start(): Promise<void> {
+  /** True until it is known that it has ended. */
+  get living(): boolean {
+    return this.ending === undefined;
+  }
+
+  /**
+   * Attaches, then starts: nothing that the process says is missed. Rejects with what the engine says. May be called
+   * ahead of the session, which calls it again.
+   */
+  start(): Promise<void> {
+    this.starting ??= this.open();
+    return this.starting;
+  }
+
+  private async open(): Promise<void> {
     const all = { stream: true, stdin: true, stdout: true, stderr: true, hijack: true };
     const stream = await this.container.attach(all);
     this.stream = stream;
@@ -121,7 +137,10 @@ export class ContainerTransport implements Transport {
   }
 
   private end(): Promise<void> {
-    this.ending ??= this.postMortem().then(() => this.onclose?.());
+    if (!this.ending) {
+      this.ending = this.postMortem().then(() => this.onclose?.());
+      this.onEnd?.();
+    }
     return this.ending;
   }
 

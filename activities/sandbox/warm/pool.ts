@@ -1,0 +1,314 @@
+/**
+ * Sandboxes that are started ahead of the tries that will use them, by kind: what they are made of, without what is
+ * one try's own (name, key, expiry).
+ *
+ *   written down → started → waiting → taken once, or ended
+ *
+ * A taken one never comes back. One that ended by itself while it waited is noticed, ended and counted, and not handed
+ * out. How many wait follows the demand, up to a bound over all kinds; starts that somebody waits for go first.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ledger } from '../../../core/ledger.js';
+import type { Isolation, ServerSpec, WarmSandbox } from '../../../core/sandbox.js';
+import { Demand, LATELY_MS } from './demand.js';
+
+/** Nobody waits longer than this for a try; then it is replaced. It is in the ledger as the expiry. */
+const WAIT_MS = 10 * 60_000;
+/** Not handed out so shortly before: a sweep must never end what a try has just claimed. */
+const MARGIN_MS = 60_000;
+/** After a start that failed, or one that ended by itself: the engine may be away. */
+const PAUSE_MS = 10_000;
+const LOOK_MS = 2_000;
+/** An engine that hangs must not keep the worker from ending. */
+const CLOSE_MS = 6_000;
+
+/** What is started ahead: attached, running, not yet spoken to. */
+export interface Startable {
+  /** False as soon as it is known that it has ended. */
+  readonly living: boolean;
+  /** Called at most once, when it ends by itself. */
+  onEnd: (() => void) | undefined;
+  /** Throws when something may be left alive. */
+  release(): Promise<void>;
+}
+
+export interface StartAhead {
+  readonly name: string;
+  readonly servers: readonly ServerSpec[];
+  /** ISO time: what is written on it, which cannot be changed later; beyond the end of the try that may claim it. */
+  readonly expiresAt: string;
+}
+
+/** What the operator and the worker say about sandboxes that are started ahead. */
+export interface WarmSettings {
+  readonly ledger: Pick<Ledger, 'sandboxesAhead' | 'sandboxCreated' | 'sandboxEnded'>;
+  readonly host: string;
+  readonly worker: string;
+  /** Most that may wait, over all kinds; 0: none. */
+  readonly most: number;
+  /** Starts at a time, those that somebody waits for included. */
+  readonly atOnce: number;
+  /** Told of one whose release did not get through. */
+  readonly leftBehind: (sandbox: { readonly name: string; readonly isolation: Isolation }) => void;
+  readonly say: (line: string) => void;
+}
+
+export interface WarmCounts {
+  readonly waiting: number;
+  readonly started: number;
+  readonly taken: number;
+  /** Ended by themselves while they waited. */
+  readonly died: number;
+  /** Ended by us: too many, too old, or the worker was told to stop. */
+  readonly surplus: number;
+}
+
+interface Kind<T extends Startable> {
+  readonly demand: Demand;
+  servers: readonly ServerSpec[];
+  /** How long after it begins a try of this kind may hold its sandbox, ms. */
+  heldMs: number;
+  /** Oldest first: those are surely up. */
+  waiting: Warm<T>[];
+  starting: number;
+  lastAsked: number;
+}
+
+/** One that was handed out. */
+export class Warm<T extends Startable> implements WarmSandbox {
+  private used = false;
+
+  constructor(
+    readonly name: string,
+    readonly sandbox: T,
+    /** Unclaimed, it may be there until then; clock of the machine, ms. */
+    readonly until: number,
+    /** What is written on it, ms. */
+    readonly expires: number,
+    private readonly noteReleased: () => Promise<void>,
+  ) {}
+
+  /** Whoever calls this has it now, and must release it. */
+  use(): T {
+    this.used = true;
+    return this.sandbox;
+  }
+
+  async discard(): Promise<void> {
+    if (!this.used) await this.end();
+  }
+
+  async end(): Promise<void> {
+    await this.sandbox.release();
+    await this.noteReleased();
+  }
+}
+
+export class WarmPool<T extends Startable> {
+  private readonly kinds = new Map<string, Kind<T>>();
+  private readonly busy = new Set<Promise<void>>();
+  private readonly counts = { started: 0, taken: 0, died: 0, surplus: 0 };
+  private waitedFor = 0;
+  private pausedUntil = 0;
+  private ended: Promise<void> | undefined;
+  private readonly closing = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly isolation: Isolation,
+    private readonly settings: WarmSettings,
+    private readonly start: (ahead: StartAhead, signal: AbortSignal) => Promise<T>,
+  ) {}
+
+  /** One that waits and whose own expiry is not before the try's; undefined when a new one must be started. */
+  take(kindOf: string, servers: readonly ServerSpec[], expiresAt: string): Warm<T> | undefined {
+    if (this.closed || this.settings.most === 0) return undefined;
+    const kind = this.kind(kindOf, servers);
+    const now = Date.now();
+    const expires = Date.parse(expiresAt);
+    kind.heldMs = Math.max(0, expires - now);
+    kind.demand.asked(performance.now());
+    kind.lastAsked = performance.now();
+    const at = kind.waiting.findIndex(
+      (warm) => warm.sandbox.living && now < warm.until - MARGIN_MS && warm.expires >= expires,
+    );
+    const [warm] = at < 0 ? [] : kind.waiting.splice(at, 1);
+    if (warm) {
+      warm.sandbox.onEnd = undefined;
+      this.counts.taken += 1;
+    }
+    // After the caller's own start, if it needs one, has been counted.
+    setImmediate(() => this.fill());
+    return warm;
+  }
+
+  /** A start that somebody waits for: nothing is started ahead in its way, and its time is remembered. */
+  async waited<R>(kindOf: string, work: () => Promise<R>): Promise<R> {
+    this.waitedFor += 1;
+    const from = performance.now();
+    try {
+      const result = await work();
+      this.kinds.get(kindOf)?.demand.took(performance.now() - from);
+      return result;
+    } finally {
+      this.waitedFor -= 1;
+      this.fill();
+    }
+  }
+
+  /** One was handed out and turned out to have ended. */
+  wasDead(): void {
+    this.counts.died += 1;
+  }
+
+  seen(): WarmCounts {
+    return { ...this.counts, waiting: this.waiting() };
+  }
+
+  /**
+   * Ends all that wait and starts no more; settles when that is done, or cannot be done in time: the sweeps of the next
+   * worker do it then. Never throws.
+   */
+  close(): Promise<void> {
+    this.ended ??= this.endEverything();
+    return this.ended;
+  }
+
+  private async endEverything(): Promise<void> {
+    clearInterval(this.timer);
+    this.closing.abort(new Error('the worker ends'));
+    for (const kind of this.kinds.values()) this.endAll(kind.waiting.splice(0));
+    const ended = async (): Promise<void> => {
+      while (this.busy.size > 0) await Promise.allSettled(this.busy);
+    };
+    await Promise.race([ended(), sleep(CLOSE_MS, undefined, { ref: false })]);
+  }
+
+  private get closed(): boolean {
+    return this.ended !== undefined;
+  }
+
+  private kind(name: string, servers: readonly ServerSpec[]): Kind<T> {
+    if (!this.timer) {
+      this.timer = setInterval(() => this.look(), LOOK_MS);
+      this.timer.unref();
+    }
+    const known = this.kinds.get(name);
+    if (known) {
+      known.servers = servers;
+      return known;
+    }
+    const kind = { demand: new Demand(), servers, heldMs: 0, waiting: [], starting: 0, lastAsked: 0 };
+    this.kinds.set(name, kind);
+    return kind;
+  }
+
+  private waiting(): number {
+    return sum(this.kinds.values(), (kind) => kind.waiting.length);
+  }
+
+  private look(): void {
+    if (this.closed) return;
+    const now = Date.now();
+    for (const [name, kind] of this.kinds) {
+      const old = kind.waiting.filter((warm) => now >= warm.until - MARGIN_MS);
+      kind.waiting = kind.waiting.filter((warm) => !old.includes(warm));
+      // The youngest go: others may be of use while these are not even up.
+      const surplus = kind.waiting.splice(kind.demand.wanted(performance.now()));
+      this.counts.surplus += old.length + surplus.length;
+      this.endAll([...old, ...surplus]);
+      const forgotten = performance.now() - kind.lastAsked > 2 * LATELY_MS;
+      if (forgotten && kind.waiting.length + kind.starting === 0) this.kinds.delete(name);
+    }
+    this.fill();
+  }
+
+  /** Starts what is missing, the kind that misses most first, as far as the bounds allow. */
+  private fill(): void {
+    const { most, atOnce } = this.settings;
+    if (this.closed || performance.now() < this.pausedUntil) return;
+    const missing = (kind: Kind<T>): number =>
+      kind.demand.wanted(performance.now()) - kind.waiting.length - kind.starting;
+    for (;;) {
+      const starting = sum(this.kinds.values(), (kind) => kind.starting);
+      if (starting + this.waitedFor >= atOnce || starting + this.waiting() >= most) return;
+      const [kind] = [...this.kinds.values()].sort((a, b) => missing(b) - missing(a));
+      if (!kind || missing(kind) <= 0) return;
+      kind.starting += 1;
+      this.run(
+        this.startOne(kind).finally(() => {
+          kind.starting -= 1;
+          this.fill();
+        }),
+      );
+    }
+  }
+
+  private async startOne(kind: Kind<T>): Promise<void> {
+    const { ledger, host, worker, leftBehind, say } = this.settings;
+    const { isolation } = this;
+    const name = `sf-warm-${randomBytes(8).toString('hex')}`;
+    const until = Date.now() + WAIT_MS;
+    const expires = until + kind.heldMs;
+    try {
+      await ledger.sandboxesAhead(worker, [{ name, isolation, host, expiresAt: isoOf(until) }]);
+      const ahead = { name, servers: kind.servers, expiresAt: isoOf(expires) };
+      const sandbox = await this.start(ahead, this.closing.signal).catch((error: unknown) => {
+        // Something of it may be there.
+        leftBehind({ name, isolation });
+        throw error;
+      });
+      const warm = new Warm(name, sandbox, until, expires, () => ledger.sandboxEnded(name, 'released'));
+      this.counts.started += 1;
+      if (this.closed) return await this.endOne(warm);
+      sandbox.onEnd = () => this.died(kind, warm);
+      if (sandbox.living) kind.waiting.push(warm);
+      else this.died(kind, warm);
+      await ledger.sandboxCreated(name);
+    } catch (error) {
+      if (this.closed) return;
+      this.pausedUntil = performance.now() + PAUSE_MS;
+      say(`a sandbox was not started ahead: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  private died(kind: Kind<T>, warm: Warm<T>): void {
+    warm.sandbox.onEnd = undefined;
+    kind.waiting = kind.waiting.filter((other) => other !== warm);
+    this.counts.died += 1;
+    this.settings.say(`sandbox ${warm.name} ended by itself while it waited`);
+    // Whatever ended it may end the next one too.
+    this.pausedUntil = performance.now() + PAUSE_MS;
+    this.run(this.endOne(warm));
+  }
+
+  private endAll(all: readonly Warm<T>[]): void {
+    for (const warm of all) this.run(this.endOne(warm));
+  }
+
+  /** Never throws: what does not get through is somebody else's to end. */
+  private async endOne(warm: Warm<T>): Promise<void> {
+    warm.sandbox.onEnd = undefined;
+    try {
+      await warm.end();
+    } catch {
+      this.settings.leftBehind({ name: warm.name, isolation: this.isolation });
+    }
+  }
+
+  private run(work: Promise<void>): void {
+    this.busy.add(work);
+    void work.finally(() => this.busy.delete(work));
+  }
+}
+
+function sum<T>(all: Iterable<T>, of: (one: T) => number): number {
+  let total = 0;
+  for (const one of all) total += of(one);
+  return total;
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
