@@ -96,7 +96,7 @@ function messageText(message: Message): string[] {
       return [`${(message.isError ? pc.red : pc.dim)(`  → ${message.name}`)} ${message.content}`];
     case 'assistant': {
       const { reasoning, content, toolCalls } = message;
-      const head = pc.yellow('assistant '.padEnd(10));
+      const head = pc.yellow((message.direct ? 'tool says ' : 'assistant ').padEnd(10));
       return [
         ...(reasoning ? [`${head} ${pc.dim(reasoning)}`] : []),
         ...(content ? [`${head} ${content}`] : []),

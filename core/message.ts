@@ -35,6 +35,8 @@ export type Message =
       readonly reasoning: string;
       readonly content: string;
       readonly toolCalls: readonly ToolCall[];
+      /** A tool has said this to the user in the agent's place; no policy wrote it, and it is no turn. Absent: it is one. */
+      readonly direct?: true | undefined;
     }
   | {
       readonly role: 'tool';

@@ -79,9 +79,11 @@ export const JUDGE_REMINDER =
 
 /**
  * Digest of everything that user and judge are told beside a task's own text. It is part of a campaign's
- * configuration: other words are another user.
+ * configuration: other words are another user. `userWords`: of a suite that words the user's prompt itself.
  */
-export function promptsDigest(): Digest {
+export function promptsDigest(userWords?: Digest): Digest {
+  if (userWords !== undefined)
+    return fingerprint([userWords, judgePrompt('question', 'message'), JUDGE_REMINDER]);
   const brief = { opening: 'opening', context: 'label: value', maxTurns: 1, doneMarker: '<DONE>' };
   const transcript: readonly Message[] = [
     { role: 'user', content: 'opening' },

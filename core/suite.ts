@@ -47,6 +47,14 @@ export interface Judge {
   complete(request: { readonly system: string; readonly user: string }, signal: AbortSignal): Promise<string>;
 }
 
+/** `said`: a message of its own to the user; null: none, e.g. since the answer has not the form for it. */
+export interface ToolSaid {
+  readonly content: string;
+  readonly said: string | null;
+}
+
+export type AskUser = (prompt: { readonly system: string; readonly user: string }) => Promise<string>;
+
 export interface GradeInput {
   readonly effects: Effects;
   readonly messages: readonly Message[];
@@ -80,6 +88,16 @@ export interface Task {
   init(tools: ToolSession, signal: AbortSignal): Promise<void>;
   /** Tools as offered to the policy, from the live session (reserved ones hidden, overrides applied). */
   visibleTools(tools: ToolSession, signal: AbortSignal): Promise<readonly ToolSpec[]>;
+  /**
+   * What becomes of a tool's answer, where the tool may speak to the user in the agent's place: what the agent reads,
+   * and what the user is told. Undefined for every other tool. Throws `Fault('suite')`.
+   */
+  toolSays?(tool: string, answer: string, signal: AbortSignal): Promise<ToolSaid | undefined>;
+  /**
+   * The simulated user's next message, where the suite words its prompt and reads the answer by itself: `ask` puts a
+   * prompt to the user's model. Absent: as `core/prompts.ts` words it. Throws what `ask` throws, or `Fault('suite')`.
+   */
+  userMessage?(transcript: readonly Message[], ask: AskUser, signal: AbortSignal): Promise<string>;
   effects(tools: ToolSession, signal: AbortSignal): Promise<Effects>;
   /** A failed assertion is a verdict; anything else is thrown as `Fault('grader' | 'judge')`. */
   grade(input: GradeInput): Promise<Verdict>;
@@ -104,6 +122,8 @@ export interface Suite {
   readonly endpoints?: readonly string[];
   /** Why results of this suite, as it was opened, are not comparable with published ones; said wherever they are shown. */
   readonly notComparable?: readonly string[];
+  /** Digest of what its own simulated user is told, where its tasks have `userMessage`; part of the prompts of a campaign. */
+  readonly userWords?: string;
   /** Limits that its campaigns have unless a run file says otherwise, where they are not everyone's. */
   readonly limits?: Partial<EpisodeLimits>;
   tasks(): Promise<readonly TaskRef[]>;

@@ -4,6 +4,7 @@ import { notAccepted, promptsDrift, suiteDrift } from '../../core/drift.js';
 import { UsageError } from '../../core/faults.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { promptsDigest } from '../../core/prompts.js';
+import type { Suite } from '../../core/suite.js';
 import { type CampaignDeps, campaignRow } from './deps.js';
 
 type Deps = Pick<CampaignDeps, 'ledger' | 'suite'>;
@@ -11,8 +12,8 @@ type Deps = Pick<CampaignDeps, 'ledger' | 'suite'>;
 /** A suite or a user that changed under a campaign would mix two benchmarks in one score. */
 export async function refuseChangedSuite(deps: Deps, id: string): Promise<void> {
   const row = await campaignRow(deps.ledger, id);
-  refuseChangedPrompts(row);
   const suite = await deps.suite(row.suite);
+  refuseChangedPrompts(row, suite);
   if (notAccepted(suiteDrift(row.suite, row.suiteDigest, suite.digest), row.result).length === 0) return;
   throw new UsageError(
     `suite ${row.suite} of ${id}`,
@@ -23,9 +24,9 @@ export async function refuseChangedSuite(deps: Deps, id: string): Promise<void> 
 }
 
 /** Other words are another user, and another judge. */
-function refuseChangedPrompts({ id, config, result }: CampaignRow): void {
+function refuseChangedPrompts({ id, config, result }: CampaignRow, { userWords }: Suite): void {
   const recorded = (config as CampaignConfig).people?.prompts;
-  const [changed] = notAccepted(promptsDrift(recorded, promptsDigest()), result);
+  const [changed] = notAccepted(promptsDrift(recorded, promptsDigest(userWords)), result);
   if (!changed) return;
   throw new UsageError(
     `prompts of user and judge of ${id} (people.prompts)`,

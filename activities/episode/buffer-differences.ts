@@ -7,7 +7,7 @@ import type { EpisodeTokens } from '../../core/policy.js';
 import type { Renderer } from '../../core/render/renderer.js';
 import { firstDifference, shownTokens } from '../policy/token-text.js';
 import type { Trajectory } from './trajectory.js';
-import type { TurnDifference } from './turn-differences.js';
+import { assistantTurns, type TurnDifference } from './turn-differences.js';
 
 export interface BufferChecked {
   /** Prompts and deltas that were rendered again. */
@@ -29,9 +29,10 @@ export function bufferDifferences(
   let [spans, tokens, at, turn] = [0, 0, 0, 0];
   let ended = true;
   let observations: Message[] = [];
+  const own = new Set<Message>(assistantTurns({ messages, turns }).map(({ message }) => message));
   for (const message of messages) {
     if (message.role === 'system') continue;
-    if (message.role !== 'assistant') {
+    if (message.role !== 'assistant' || !own.has(message)) {
       observations.push(message);
       continue;
     }

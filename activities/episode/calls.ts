@@ -5,6 +5,7 @@
 import { asFault, Fault } from '../../core/faults.js';
 import type { ToolCall, ToolMessage, ToolSpec } from '../../core/message.js';
 import type { ToolSession } from '../../core/sandbox.js';
+import type { Task } from '../../core/suite.js';
 import { refusal } from './record.js';
 
 /** Tools by name as the policy sees them, and the server that each call goes to. */
@@ -49,8 +50,28 @@ export interface CallOptions {
   readonly refused: ReadonlyMap<string, string> | undefined;
 }
 
+/** What came of a call: the observation, and what the tool says to the user itself. */
+export interface Answered {
+  readonly message: ToolMessage;
+  readonly said: string | null;
+}
+
+/** One call, and what the task makes of the tool's answer. Throws as `executeCall`, and `Fault('suite')`. */
+export async function answerCall(
+  task: Pick<Task, 'toolSays'>,
+  call: ToolCall,
+  options: CallOptions,
+): Promise<Answered> {
+  const message = await executeCall(call, options);
+  // What was never executed has no answer.
+  const executed = !options.refused?.has(call.id) && options.toolbox.spec(call.name) !== undefined;
+  const says = executed && (await task.toolSays?.(call.name, message.content, options.signal));
+  if (!says) return { message, said: null };
+  return { message: { ...message, content: says.content }, said: says.said };
+}
+
 /** The observation of one call. Throws `Fault` with `duringToolCall`, or the signal's reason. */
-export async function executeCall(call: ToolCall, options: CallOptions): Promise<ToolMessage> {
+async function executeCall(call: ToolCall, options: CallOptions): Promise<ToolMessage> {
   const reason = options.refused?.get(call.id);
   if (reason !== undefined) return refusal(call, reason);
   const spec = options.toolbox.spec(call.name);

@@ -12,7 +12,7 @@ import type { Termination } from '../../core/outcome.js';
 import type { PolicySession, PolicyTurn } from '../../core/policy.js';
 import type { ToolSession } from '../../core/sandbox.js';
 import type { Task } from '../../core/suite.js';
-import { executeCall, type Toolbox } from './calls.js';
+import { answerCall, type Toolbox } from './calls.js';
 import { type EpisodeRecord, notice, refusal } from './record.js';
 import type { SimulatedUser } from './user.js';
 
@@ -55,6 +55,20 @@ export async function converse(parts: ConversationParts): Promise<Termination> {
     if (actions >= maxActions) return 'agent_limit';
     if (reaction.kind === 'observed') {
       observations = reaction.observations;
+      const { said = null } = reaction;
+      if (said === null) continue;
+      // The user has heard it, so the agent must know; it counts as the agent's.
+      const direct: Message = {
+        role: 'assistant',
+        reasoning: '',
+        content: said,
+        toolCalls: [],
+        direct: true,
+      };
+      record.messages.push(direct);
+      observations = [...observations, direct];
+      actions += 1;
+      if (actions >= maxActions) return 'agent_limit';
       continue;
     }
     if (task.user.context === '') return 'no_user';
@@ -75,7 +89,12 @@ function endsWith(text: string, marker: string): boolean {
 /** What follows a turn: the agent waits for the user, or has something to read, or has ended the conversation. */
 type Reaction =
   | { readonly kind: 'spoke' | 'ended' }
-  | { readonly kind: 'observed'; readonly observations: readonly Message[] };
+  | {
+      readonly kind: 'observed';
+      readonly observations: readonly Message[];
+      /** What a tool says to the user; of several calls the last one's counts, as in the official ThinkingBox loop. */
+      readonly said?: string | null;
+    };
 
 /** Executes the turn's calls in the order written. */
 async function react(parts: ConversationParts, turn: PolicyTurn): Promise<Reaction> {
@@ -97,14 +116,16 @@ async function react(parts: ConversationParts, turn: PolicyTurn): Promise<Reacti
   const options = { toolbox, session: tools, timeoutMs: limits.toolMs, signal, refused: turn.refused };
   const observations: Message[] = [];
   let ended = false;
+  let said: string | null = null;
   for (const call of calls) {
     const started = performance.now();
-    const message = await executeCall(call, options);
+    const { message, said: told } = await answerCall(task, call, options);
+    said = told;
     record.observe(message, performance.now() - started);
     observations.push(message);
     ended ||= !message.isError && toolbox.spec(call.name)?.endsTurn === true;
   }
-  return ended ? { kind: 'ended' } : { kind: 'observed', observations };
+  return ended ? { kind: 'ended' } : { kind: 'observed', observations, said };
 }
 
 async function policyTurn(
@@ -136,12 +157,10 @@ async function policyTurn(
 }
 
 async function userTurn(parts: ConversationParts): Promise<{ content: string; ended: boolean }> {
-  const { user, task, record, limits, signal } = parts;
+  const { user, task, limits, signal } = parts;
   const clock = { ms: limits.messageMs, what: `a message of ${user.place ?? 'the simulated user'}` };
   const content = await guarded(signal, 'user', () =>
-    withDeadline(signal, clock, (inner) =>
-      user.answer({ ...task.user, doneMarker: task.doneMarker }, record.messages, record.others, inner),
-    ),
+    withDeadline(signal, clock, (inner) => nextWords(parts, inner)),
   );
   if (!endsWith(content, task.doneMarker)) return { content, ended: false };
   if (task.user.mayEnd) return { content, ended: true };
@@ -151,6 +170,15 @@ async function userTurn(parts: ConversationParts): Promise<{ content: string; en
   throw new Fault('user', 'the simulated user answered nothing but the end marker, which it may not use', {
     code: 'unreadable',
   });
+}
+
+/** In the suite's own words where it has some, else in ours. */
+function nextWords({ user, task, record }: ConversationParts, signal: AbortSignal): Promise<string> {
+  const { messages, others } = record;
+  const { say } = user;
+  if (task.userMessage && say)
+    return task.userMessage(messages, (prompt) => say(prompt, others, signal), signal);
+  return user.answer({ ...task.user, doneMarker: task.doneMarker }, messages, others, signal);
 }
 
 /** Classifies what `work` throws by its boundary; the caller's own abort passes through. */

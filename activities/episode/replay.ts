@@ -7,7 +7,7 @@ import { configDiff } from '../../core/fingerprint.js';
 import type { Message } from '../../core/message.js';
 import type { SandboxDriver } from '../../core/sandbox.js';
 import type { Task } from '../../core/suite.js';
-import { executeCall, Toolbox } from './calls.js';
+import { answerCall, Toolbox } from './calls.js';
 import type { Trajectory } from './trajectory.js';
 import { assistantTurns, formatOf, turnDifferences } from './turn-differences.js';
 
@@ -61,7 +61,7 @@ export async function replayEpisode(parts: EpisodeReplayParts): Promise<EpisodeR
       const refused = read.get(turn)?.refused;
       for (const call of message.toolCalls) {
         calls += 1;
-        const found = await executeCall(call, {
+        const { message: found } = await answerCall(task, call, {
           toolbox,
           session: sandbox.tools,
           timeoutMs: parts.toolMs,

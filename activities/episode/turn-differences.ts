@@ -62,8 +62,11 @@ export function turnDifferences(
 }
 
 /** The agent's own messages, one a turn; what a task's history put into its mouth comes before them. */
-export function assistantTurns({ messages, turns }: Trajectory): readonly AssistantAt[] {
-  const all = messages.filter((message) => message.role === 'assistant');
+export function assistantTurns({
+  messages,
+  turns,
+}: Pick<Trajectory, 'messages' | 'turns'>): readonly AssistantAt[] {
+  const all = messages.filter((message) => message.role === 'assistant').filter(({ direct }) => !direct);
   const given = turns.length === 0 ? 0 : Math.max(0, all.length - turns.length);
   return all.slice(given).map((message, turn) => ({ message, turn }));
 }

@@ -6,7 +6,7 @@
 import type { Message } from '../../core/message.js';
 import { type ToldBrief, userPrompt } from '../../core/prompts.js';
 import type { ChatModel, Meter } from '../policy/chat-model.js';
-import { spoken } from './said.js';
+import { spoken, withoutThoughts } from './said.js';
 
 export interface SimulatedUser {
   /** What an answer is waited for from, as messages name it. */
@@ -18,6 +18,12 @@ export interface SimulatedUser {
     meter: Meter,
     signal: AbortSignal,
   ): Promise<string>;
+  /** The model's answer to a prompt that is not ours, without its thoughts. Throws as `answer` does. */
+  say?(
+    prompt: { readonly system: string; readonly user: string },
+    meter: Meter,
+    signal: AbortSignal,
+  ): Promise<string>;
 }
 
 export function createUser(model: ChatModel): SimulatedUser {
@@ -25,6 +31,11 @@ export function createUser(model: ChatModel): SimulatedUser {
     ...(model.place === undefined ? {} : { place: model.place }),
     answer: async (brief, transcript, meter, signal) => {
       const said = spoken(await model.complete(userPrompt(brief, transcript), meter, signal));
+      if (said === '') throw model.unreadable('an empty message');
+      return said;
+    },
+    say: async (prompt, meter, signal) => {
+      const said = withoutThoughts(await model.complete(prompt, meter, signal));
       if (said === '') throw model.unreadable('an empty message');
       return said;
     },

@@ -62,7 +62,7 @@ async function configOf(
       ...asked,
       tasks,
       suiteDigest: suite.digest,
-      ...(people ? { people: { ...people, prompts: promptsDigest() } } : {}),
+      ...(people ? { people: { ...people, prompts: promptsDigest(suite.userWords) } } : {}),
       ...(suite.notComparable?.length ? { notComparable: suite.notComparable } : {}),
     },
     missing: asked.tasks.filter((id) => !there.has(id)),

@@ -14,8 +14,10 @@ export async function driftOfSuite(row: CampaignRow): Promise<readonly Drift[]> 
 }
 
 /** What user and judge are told, which only new episodes feel. */
-export function driftOfPrompts({ config }: CampaignRow): readonly Drift[] {
-  return promptsDrift((config as CampaignConfig).people?.prompts, promptsDigest());
+export async function driftOfPrompts({ suite, config }: CampaignRow): Promise<readonly Drift[]> {
+  return withSuite(suite, async ({ userWords }) =>
+    promptsDrift((config as CampaignConfig).people?.prompts, promptsDigest(userWords)),
+  );
 }
 
 /** Build, numerics and base weights of a trainer, against what the run's newest checkpoint and first update recorded. */

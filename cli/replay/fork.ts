@@ -34,7 +34,7 @@ export async function prepareFork(
 ): Promise<TrainConfig> {
   const ledger = await context.ledger();
   const suite = await driftOfSuite(row);
-  const prompts = driftOfPrompts(row);
+  const prompts = await driftOfPrompts(row);
   const found = { suite: suite[0]?.found, prompts: prompts[0]?.found };
   const config = withSettings(forkConfig(row, step.step, found), options.settings);
   const id = campaignId('train', options.name);

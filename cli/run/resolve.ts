@@ -55,7 +55,7 @@ function common(file: RunFile, suite: Suite) {
     sampling: { ...SAMPLING, ...defined(file.sampling) },
     limits,
     maxTries: file.maxTries ?? MAX_TRIES,
-    people: resolvePeople(file),
+    people: resolvePeople(file, suite),
     ...(suite.notComparable?.length ? { notComparable: suite.notComparable } : {}),
   };
 }

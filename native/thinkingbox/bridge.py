@@ -25,11 +25,13 @@ from thinkingbox.common.config_types import (  # noqa: E402
 
 from catalogue import Catalogue, UnknownCase  # noqa: E402
 from differences import differences  # noqa: E402
+from direct import direct_tools, spoken  # noqa: E402
 from errors import BadInput  # noqa: E402
 from grading import DONE, grade  # noqa: E402
 from history import calls_to_play, our_messages  # noqa: E402
 from reference import ASIDE, Expected, Reference, server_module  # noqa: E402
 from servers import Servers, started  # noqa: E402
+from user import next_message, words_digest  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,6 @@ class Bridge:
 
     def load(self, request: dict[str, Any]) -> Any:
         case, servers = self._case(request["name"])
-        direct = [tool.name for tool in case.scenario.tools if tool.direct_response]
         history = case.history or []
         return {
             **_opening(case, {}),
@@ -76,7 +77,7 @@ class Bridge:
             "builtinTools": [tool.model_dump() for tool in case.agent.builtin_tools],
             "tools": [tool.model_dump() for tool in case.scenario.tools],
             "servers": [self._loaded(name, server) for name, server in servers.items()],
-            "unsupported": [f"the tool {name} with a direct response" for name in direct],
+            "directTools": list(direct_tools(case)),
         }
 
     def _loaded(self, name: str, server: CaseServer) -> dict[str, Any]:
@@ -131,8 +132,25 @@ class Bridge:
             effects=effects,
             messages=request["messages"],
             given=request["given"],
+            ending=_ending_tools(case),
             init_result=_init_result(request["initResult"]),
         )
+
+    def words(self, request: dict[str, Any]) -> Any:
+        """Digest of what the simulated user is told."""
+        return words_digest()
+
+    def user(self, request: dict[str, Any]) -> Any:
+        with self._lock:
+            case = self._catalogue.case(request["name"])
+        return next_message(
+            channel, request["id"], request["messages"], request["context"], _ending_tools(case)
+        )
+
+    def direct(self, request: dict[str, Any]) -> Any:
+        with self._lock:
+            case = self._catalogue.case(request["name"])
+        return spoken(case, request["tool"], request["text"])
 
     def find(self, request: dict[str, Any]) -> Any:
         """Ids of the opened cases that begin with this message; a few share one."""
@@ -153,6 +171,10 @@ class Bridge:
             for arguments in [call.get("parameters") or {}]
         ]
 
+    def programs(self, request: dict[str, Any]) -> Any:
+        """What serve.py can run of the servers that the checkout knows."""
+        return self._servers.programs()
+
     def _case(self, name: str) -> tuple[HydratedTestCase, dict[str, CaseServer]]:
         with self._lock:
             if name not in self._known:
@@ -168,6 +190,10 @@ class Bridge:
         module = server_module(spec["command"], config)
         expected = None if module is None else self._reference.expected(case, server, module, config)
         return CaseServer(spec, config, module, expected)
+
+
+def _ending_tools(case: HydratedTestCase) -> set[str]:
+    return {tool.name for tool in [*case.agent.builtin_tools, *case.scenario.tools] if tool.is_end_turn}
 
 
 def _opening(case: HydratedTestCase, init_result: dict[str, Any]) -> dict[str, Any]:
@@ -200,6 +226,10 @@ def answer(bridge: Bridge, request: dict[str, Any]) -> None:
         "grade": bridge.grade,
         "find": bridge.find,
         "golden": bridge.golden,
+        "programs": bridge.programs,
+        "words": bridge.words,
+        "user": bridge.user,
+        "direct": bridge.direct,
     }
     try:
         reply: dict[str, Any] = {"ok": handlers[request["op"]](request)}

@@ -162,6 +162,8 @@ def conversation(
             out.append(Text(role=m["role"], content=m["content"]))
         elif m["role"] == "tool":
             out.append(ToolResponse(name=m["name"], content=m["content"], id=m["callId"]))
+        elif m.get("direct"):
+            out.append(Text(role="assistant", content=m["content"], metadata={"tag": "direct"}))
         else:
             if m["reasoning"]:
                 out.append(Text(role="assistant", content=m["reasoning"], metadata={"tag": "think"}))
@@ -200,18 +202,20 @@ def grade(
     effects: dict[str, Any],
     messages: list[dict[str, Any]],
     given: int,
+    ending: set[str],
     init_result: dict[str, Any],
 ) -> dict[str, Any]:
-    """Runs the check. `given`: messages that the case began with, system messages and history.
+    """Runs the check. `given`: messages that the case began with, system messages and history. `ending`: tools that end.
 
     Raises Refused when the host could not answer a question of the judge, or a tool call of the check.
     """
-    tools = [*case.agent.builtin_tools, *case.scenario.tools]
-    official, calls = conversation(messages, given, {tool.name for tool in tools if tool.is_end_turn})
-    said = [m for m in official if isinstance(m, Text) and m.role == "assistant" and m.tag == "text"]
+    official, calls = conversation(messages, given, ending)
+    texts = [m for m in official if isinstance(m, Text) and m.role == "assistant"]
+    said = [m for m in texts if m.tag == "text"]
     context = TestContext(
         response=said[-1].content if said else "",
         tool_calls=calls,
+        tool_direct_responses=[m.content for m in texts if m.tag == "direct"],
         effects=effects,
         messages=official,
         init_result=init_result,

@@ -20,6 +20,16 @@ def our_messages(history: list[Message]) -> list[dict[str, Any]]:
                     "isError": False,
                 }
             )
+        elif isinstance(message, Text) and message.tag == "direct":
+            out.append(
+                {
+                    "role": "assistant",
+                    "reasoning": "",
+                    "content": message.content,
+                    "toolCalls": [],
+                    "direct": True,
+                }
+            )
         elif isinstance(message, Text) and message.role != "assistant":
             out.append({"role": message.role, "content": message.content})
         else:
@@ -44,7 +54,7 @@ def _calls(message: Message) -> list[ToolCall]:
 
 
 def _add_to_turn(out: list[dict[str, Any]], message: Message) -> None:
-    last = out[-1] if out and out[-1]["role"] == "assistant" else None
+    last = out[-1] if out and out[-1]["role"] == "assistant" and "direct" not in out[-1] else None
     field = "toolCalls"
     if isinstance(message, Text):
         field = "reasoning" if message.tag == "think" else "content"

@@ -29,8 +29,17 @@ class Servers:
         if spec is None or spec.get("type", "mcp-process") != "mcp-process":
             known = ", ".join(sorted(self._servers))
             raise BadInput(f"{case}: server {server}", f"a process server of servers.yaml ({known})", repr(spec))
-        command = [part.replace("{python}", sys.executable) for part in spec["command"]]
-        return {"command": command, "env": spec.get("env") or {}, "cwd": spec.get("cwd")}
+        return _described(spec)
+
+    def programs(self) -> list[str]:
+        """Modules and scripts of all servers that serve.py can run."""
+        known = [_described(spec) for spec in self._servers.values() if spec.get("type", "mcp-process") == "mcp-process"]
+        return sorted({start["command"][2] for start in map(started, known) if start["warm"] is not None})
+
+
+def _described(spec: dict[str, Any]) -> dict[str, Any]:
+    command = [part.replace("{python}", sys.executable) for part in spec["command"]]
+    return {"command": command, "env": spec.get("env") or {}, "cwd": spec.get("cwd")}
 
 
 def started(spec: dict[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,19 @@ export class BridgeLost extends Error {
 }
 
 export interface BridgeRequest<T> {
-  readonly op: 'open' | 'list' | 'load' | 'opening' | 'effects' | 'grade' | 'find' | 'golden';
+  readonly op:
+    | 'open'
+    | 'list'
+    | 'load'
+    | 'opening'
+    | 'effects'
+    | 'grade'
+    | 'find'
+    | 'golden'
+    | 'programs'
+    | 'words'
+    | 'user'
+    | 'direct';
   readonly body: object;
   readonly reply: z.ZodType<T>;
   readonly signal: AbortSignal;

@@ -5,19 +5,23 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ListedCase, listedCases } from './protocol.js';
+import { z } from 'zod';
+import { listedCases, userWords } from './protocol.js';
+
+const listing = z.object({ cases: listedCases.min(1), userWords });
+export type Listing = z.infer<typeof listing>;
 
 /** Gives the kept listing of `parts`, or makes and keeps it. An entry that cannot be read is made again. */
 export async function keptListing(
   folder: string | undefined,
   parts: readonly (string | number)[],
-  make: () => Promise<readonly ListedCase[]>,
-): Promise<readonly ListedCase[]> {
+  make: () => Promise<Listing>,
+): Promise<Listing> {
   if (folder === undefined) return make();
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const path = join(folder, `cases-${digest.slice(0, 32)}.json`);
-  const kept = listedCases.safeParse(await readJson(path));
-  if (kept.success && kept.data.length > 0) return kept.data;
+  const kept = listing.safeParse(await readJson(path));
+  if (kept.success) return kept.data;
   const listed = await make();
   await mkdir(folder, { recursive: true });
   const half = `${path}.${process.pid}`;

@@ -69,6 +69,7 @@ const historyMessage = z.discriminatedUnion('role', [
     reasoning: z.string(),
     content: z.string(),
     toolCalls: z.array(scriptedCall.extend({ id: z.string() })),
+    direct: z.literal(true).optional(),
   }),
   z.object({
     role: z.literal('tool'),
@@ -99,8 +100,8 @@ export const loadedCase = openingWords.extend({
   builtinTools: z.array(builtinTool),
   tools: z.array(shownTool),
   servers: z.array(caseServer).min(1),
-  /** What this case needs and the adapter does not do yet, in words. */
-  unsupported: z.array(z.string()),
+  /** Tools that speak to the user in the agent's place. */
+  directTools: z.array(z.string()),
 });
 export type LoadedCase = z.infer<typeof loadedCase>;
 
@@ -113,6 +114,14 @@ export const gradedCase = z.object({
   judged: z.array(z.object({ question: z.string(), answer: z.boolean() })),
   printed: z.string(),
 });
+
+/** What the agent reads of a tool's answer, and what the user is told. */
+export const toolSaid = z.object({ content: z.string(), said: z.string().nullable() });
+
+/** Digest of what the simulated user is told beside a case's own text. */
+export const userWords = digest;
+
+export const userMessage = z.string();
 
 export const foundCases = z.array(z.string());
 

@@ -76,6 +76,11 @@ async function make(
   report('the Python environment of ThinkingBox is ready');
 }
 
+/** True for the interpreter of an environment that `prepareThinkingBox` made. */
+export async function isPinnedEnvironment(python: string): Promise<boolean> {
+  return (await read(join(dirname(dirname(python)), MARKER))) === (await requirementsDigest());
+}
+
 /** Throws `UsageError` when `python` is not an interpreter with the packages that the checkout needs. */
 export async function checkPython(python: string): Promise<void> {
   // Found, not imported: importing them takes most of a second.

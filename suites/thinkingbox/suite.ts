@@ -16,8 +16,11 @@ import type { Suite, Task, TaskRef } from '../../core/suite.js';
 import { benchmarkDigests, isBenchmark } from './benchmark.js';
 import { Bridge, BridgeError, BridgeLost, type BridgeRequest, type KeptStates } from './bridge.js';
 import { checkCheckout, PINNED } from './checkout.js';
+import { type ContainerForm, containerForm } from './container.js';
 import { domainOf } from './domains.js';
+import { imageName, type ServerFile, type ServerImage, serverFiles, serverImage } from './image.js';
 import { keptListing } from './listing.js';
+import { nativeFile } from './native.js';
 import {
   foundCases,
   goldenCalls,
@@ -25,6 +28,7 @@ import {
   listedCases,
   loadedCase,
   type ScriptedCall,
+  userWords,
 } from './protocol.js';
 import { checkPython, pythonEnvironment, requirementsDigest } from './python.js';
 import { type ServerStart, type TaskOptions, ThinkingBoxTask } from './task.js';
@@ -68,6 +72,10 @@ export interface ThinkingBoxOptions {
 export interface ThinkingBoxSuite extends Suite {
   /** The case's golden solution. Test material only: never shown to a model, never probed or trained on. */
   goldenCalls(taskId: string): Promise<readonly ScriptedCall[]>;
+  /** What the image of its servers is made of; byte code is written into `folder`. */
+  serverImage(folder: string): Promise<ServerImage>;
+  /** The same without Python and its packages, and the list of these. */
+  serverFiles(): Promise<readonly ServerFile[]>;
   /** Tasks of this suite that begin with this message. */
   tasksOpening(opening: string): Promise<readonly string[]>;
 }
@@ -93,9 +101,15 @@ export async function createThinkingBox(options: ThinkingBoxOptions): Promise<Th
   try {
     const names = options.cases ?? (await benchmarkList(data.dir));
     if (names) refuseRepeated(names);
-    const version = [ADAPTER, framework.revision, data.revision, await requirementsDigest()];
-    const listed = await keptListing(options.cache, [...version, ...(names ?? ['all'])], async () =>
-      openAll(bridge, names ?? (await allNames(bridge))),
+    const requirements = await requirementsDigest();
+    const version = [ADAPTER, framework.revision, data.revision, requirements];
+    const { cases: listed, userWords: words } = await keptListing(
+      options.cache,
+      [...version, ...(names ?? ['all'])],
+      async () => ({
+        cases: await openAll(bridge, names ?? (await allNames(bridge))),
+        userWords: await userWordsOf(bridge),
+      }),
     );
     const known = await benchmarkDigests();
     const refs = listed.map((one) => taskRef(one, isBenchmark(one, known)));
@@ -108,9 +122,20 @@ export async function createThinkingBox(options: ThinkingBoxOptions): Promise<Th
       refs.some(({ split }) => split === 'benchmark')
         ? notComparable(framework.revision, data.revision, search !== undefined || !searches)
         : [],
+      words,
       bridge,
       env,
+      python,
       {
+        container: await containerForm({
+          image: await imageName(options.name ?? 'thinkingbox', [
+            framework.revision,
+            data.revision,
+            requirements,
+          ]),
+          checkouts: { thinkingboxDir: framework.dir, dataDir: data.dir },
+          search,
+        }),
         ...(options.servers === undefined ? {} : { servers: options.servers }),
         searches: search !== undefined,
       },
@@ -140,6 +165,8 @@ async function benchmarkList(dir: string): Promise<readonly string[] | undefined
 
 class OpenSuite implements ThinkingBoxSuite {
   readonly isolation = 'process';
+  readonly images: readonly string[];
+  readonly endpoints: readonly string[];
   readonly limits = { messageMs: MESSAGE_MS };
   private readonly refs: ReadonlyMap<string, TaskRef>;
 
@@ -148,10 +175,15 @@ class OpenSuite implements ThinkingBoxSuite {
     refs: readonly TaskRef[],
     readonly digest: string,
     readonly notComparable: readonly string[],
+    readonly userWords: string,
     private readonly bridge: Bridge,
     private readonly env: Readonly<Record<string, string>>,
-    private readonly options: TaskOptions,
+    private readonly python: string,
+    private readonly options: TaskOptions & { readonly container: ContainerForm },
   ) {
+    const { image, endpoints } = options.container;
+    this.images = [image];
+    this.endpoints = endpoints.map(({ address }) => address);
     this.refs = new Map(refs.map((ref) => [ref.id, ref]));
   }
 
@@ -163,6 +195,17 @@ class OpenSuite implements ThinkingBoxSuite {
     const ref = this.ref(taskId);
     const loaded = await this.ask({ op: 'load', body: { name: taskId }, reply: loadedCase });
     return new ThinkingBoxTask(ref, loaded, this.bridge, this.env, this.options);
+  }
+
+  async serverImage(folder: string): Promise<ServerImage> {
+    const programs = await this.ask({ op: 'programs', body: {}, reply: foundCases });
+    const { image: tag, checkouts } = this.options.container;
+    return serverImage({ tag, checkouts, python: this.python, env: this.env, programs, folder });
+  }
+
+  async serverFiles(): Promise<readonly ServerFile[]> {
+    const requirements = { path: '/requirements.txt', from: nativeFile('requirements.txt') };
+    return [requirements, ...(await serverFiles(this.options.container.checkouts))];
   }
 
   async goldenCalls(taskId: string): Promise<readonly ScriptedCall[]> {
@@ -202,7 +245,12 @@ class OpenSuite implements ThinkingBoxSuite {
   }
 }
 
-function openAll(bridge: Bridge, names: readonly string[]): Promise<readonly ListedCase[]> {
+function userWordsOf(bridge: Bridge): Promise<string> {
+  const signal = new AbortController().signal;
+  return bridge.request({ op: 'words', body: {}, reply: userWords, signal, timeoutMs: LOAD_TIMEOUT_MS });
+}
+
+function openAll(bridge: Bridge, names: readonly string[]): Promise<ListedCase[]> {
   const signal = new AbortController().signal;
   return bridge.request({
     op: 'open',

@@ -1,10 +1,20 @@
 /** One hydrated case, for one episode. */
-import { Fault, UsageError } from '../../core/faults.js';
+import { Fault } from '../../core/faults.js';
 import type { JsonObject, Message, ToolSpec } from '../../core/message.js';
 import type { Verdict } from '../../core/outcome.js';
 import type { ServerSpec, ToolSession } from '../../core/sandbox.js';
-import type { Effects, GradeInput, Judge, Task, TaskRef, UserBrief } from '../../core/suite.js';
+import type {
+  AskUser,
+  Effects,
+  GradeInput,
+  Judge,
+  Task,
+  TaskRef,
+  ToolSaid,
+  UserBrief,
+} from '../../core/suite.js';
 import { type Bridge, BridgeError, BridgeLost, type BridgeRequest } from './bridge.js';
+import { type ContainerForm, contained } from './container.js';
 import {
   type BridgeQuestion,
   gradedCase,
@@ -12,6 +22,8 @@ import {
   type LoadedCase,
   type OpeningWords,
   openingWords,
+  toolSaid,
+  userMessage,
 } from './protocol.js';
 import {
   initialise,
@@ -36,6 +48,8 @@ export interface TaskOptions {
   readonly servers?: ServerStart;
   /** Whether its servers have a search service. */
   readonly searches?: boolean;
+  /** The image of its servers, where they run in containers. */
+  readonly container?: ContainerForm;
 }
 
 export class ThinkingBoxTask implements Task {
@@ -54,23 +68,24 @@ export class ThinkingBoxTask implements Task {
   /** The reported states as text: numbers must reach the check as the servers wrote them. */
   private states: SaidBy = {};
 
-  /** Throws `UsageError` for a case that needs what the adapter cannot do yet. */
   constructor(
     readonly ref: TaskRef,
     private readonly loaded: LoadedCase,
     private readonly bridge: Bridge,
     env: Readonly<Record<string, string>>,
-    { servers = 'forked', searches = false }: TaskOptions = {},
+    { servers = 'forked', searches = false, container }: TaskOptions = {},
   ) {
-    if (loaded.unsupported.length > 0) {
-      throw new UsageError(`case ${ref.id}`, 'a case of supported form', loaded.unsupported.join(', '));
-    }
-    this.servers = loaded.servers.map(({ name, command, warm, env: own, cwd }) => ({
-      name,
-      command: { ...program(command, { ...own, ...env }), ...(cwd === null ? {} : { cwd }) },
-      ...(warm === null || servers === 'stdio' ? {} : { warm: program(warm, { ...own, ...env }) }),
-      startTimeoutMs: START_TIMEOUT_MS,
-    }));
+    this.servers = loaded.servers.map((server) => {
+      const { name, command, warm, env: own, cwd } = server;
+      const inContainer = container && contained(server, container);
+      return {
+        name,
+        command: { ...program(command, { ...own, ...env }), ...(cwd === null ? {} : { cwd }) },
+        ...(warm === null || servers === 'stdio' ? {} : { warm: program(warm, { ...own, ...env }) }),
+        ...(inContainer === undefined ? {} : { container: inContainer }),
+        startTimeoutMs: START_TIMEOUT_MS,
+      };
+    });
     this.searches = searches;
     this.history = loaded.history;
     this.words = loaded;
@@ -101,6 +116,31 @@ export class ThinkingBoxTask implements Task {
 
   async visibleTools(): Promise<readonly ToolSpec[]> {
     return shownTools(this.loaded, this.listed);
+  }
+
+  async toolSays(tool: string, answer: string, signal: AbortSignal): Promise<ToolSaid | undefined> {
+    if (!this.loaded.directTools.includes(tool)) return undefined;
+    return this.ask({ op: 'direct', body: { name: this.ref.id, tool, text: answer }, reply: toolSaid, signal });
+  }
+
+  /** By the official simulated user's own code: its words, and its reading of the answer. */
+  async userMessage(messages: readonly Message[], ask: AskUser, signal: AbortSignal): Promise<string> {
+    let fault: unknown;
+    const answer = async (question: BridgeQuestion): Promise<string> => {
+      try {
+        if (question.kind === 'tool') throw new Fault('suite', 'the simulated user asked for a tool');
+        return await ask(question);
+      } catch (error) {
+        fault ??= error;
+        throw error;
+      }
+    };
+    const body = { name: this.ref.id, messages, context: this.words.context };
+    try {
+      return await this.ask({ op: 'user', body, reply: userMessage, signal, answer });
+    } catch (error) {
+      throw fault ?? error;
+    }
   }
 
   async effects(tools: ToolSession, signal: AbortSignal): Promise<Effects> {
@@ -155,7 +195,7 @@ export class ThinkingBoxTask implements Task {
   }
 
   /** Throws `Fault('suite')` with what the bridge says. */
-  private async ask<T>(request: Pick<BridgeRequest<T>, 'op' | 'body' | 'reply' | 'signal'>): Promise<T> {
+  private async ask<T>(request: Omit<BridgeRequest<T>, 'timeoutMs'>): Promise<T> {
     try {
       return await this.bridge.request({ ...request, timeoutMs: CHECK_TIMEOUT_MS });
     } catch (error) {

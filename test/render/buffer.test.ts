@@ -138,6 +138,24 @@ test.each(MODELS)('%s: a first prompt may hold turns of the agent, each its own'
 });
 
 describe('what a delta holds', () => {
+  test.each(MODELS)(
+    '%s: what a tool says to the user itself, as in the whole conversation',
+    (_name, load) => {
+      const renderer = load();
+      const direct: Message = { ...said('a tool speaks .'), direct: true };
+      const toolCalls = [{ id: 'c0', name: 'get_order', arguments: { order: 'r1' } }];
+      const before = [user('u'), said('', { toolCalls })];
+      const delta = renderer.delta([tool('b'), direct], true);
+      const whole = renderer.firstPromptText({
+        systemMessages: ['s'],
+        tools: TOOLS,
+        messages: [...before, tool('b'), direct],
+      });
+      expect(renderer.tokens.encode(whole).slice(-delta.length)).toEqual(delta);
+      expect(renderer.tokens.decode(delta)).toContain('a tool speaks .');
+    },
+  );
+
   test.each([
     ['qwen3', ''],
     ['qwen3.5', '<think>\n'],

@@ -92,7 +92,7 @@ describe('the bridge', () => {
           expected: null,
         },
       ],
-      unsupported: [],
+      directTools: [],
     });
     const { servers } = new ThinkingBoxTask(
       { id: 'shelf.py:test_passes' } as TaskRef,
@@ -265,13 +265,6 @@ describe('the bridge', () => {
       code: 'unknown_case',
       details: { known: expect.arrayContaining(['shelf.py:test_passes']) },
     });
-  });
-
-  test('a case of a form that is not supported yet says so when it is loaded', async () => {
-    const loaded = await load('shelf.py:test_speaks');
-    expect(() => new ThinkingBoxTask({ id: 'shelf.py:test_speaks' } as TaskRef, loaded, bridge, {})).toThrow(
-      /case shelf.py:test_speaks: expected a case of supported form, found the tool put with a direct response/,
-    );
   });
 
   test('an interpreter that is not there is told', async () => {

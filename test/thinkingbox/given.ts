@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type PlayedEpisode, playEpisode } from '../../activities/episode/play.js';
+import type { SimulatedUser } from '../../activities/episode/user.js';
 import { createProcessDriver } from '../../activities/sandbox/process.js';
 import type { Policy } from '../../core/policy.js';
 import type { SandboxDriver } from '../../core/sandbox.js';
@@ -39,15 +40,16 @@ export function play(parts: {
   readonly policy: Policy;
   readonly driver: SandboxDriver;
   readonly judge?: Judge;
+  readonly user?: SimulatedUser;
 }): Promise<PlayedEpisode> {
   played += 1;
-  const { task, policy, driver, judge = YES } = parts;
+  const { task, policy, driver, judge = YES, user = { answer: async () => 'i do not know' } } = parts;
   return playEpisode({
     task,
     policy,
     driver,
     sandboxName: `thinkingbox-${process.pid}-${played}`,
-    user: { answer: async () => 'i do not know' },
+    user,
     judge: () => judge,
     sampling: { temperature: 1, topK: 0, topP: 1 },
     limits: {

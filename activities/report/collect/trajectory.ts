@@ -19,6 +19,7 @@ const message = z.discriminatedUnion('role', [
     reasoning: z.string().default(''),
     content: z.string().default(''),
     toolCalls: z.array(call).default([]),
+    direct: z.literal(true).optional(),
   }),
   z.object({
     role: z.literal('tool'),

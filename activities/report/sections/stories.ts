@@ -39,7 +39,7 @@ function bubble(message: Message): Html {
     case 'tool':
       return html`<li class="${message.isError ? 'turn tool error' : 'turn tool'}"><span class="who">${message.name}${message.isError && ' · error'}</span><div class="text mono" dir="auto">${long(message.content)}</div></li>`;
     case 'assistant':
-      return html`<li class="turn assistant"><span class="who">agent</span>${message.reasoning.trim() !== '' && html`<details class="reasoning"><summary>reasoning</summary><div class="text" dir="auto">${long(message.reasoning)}</div></details>`}${message.content.trim() !== '' && html`<div class="text" dir="auto">${long(message.content)}</div>`}${message.toolCalls.map((each) => call(each.name, each.arguments))}</li>`;
+      return html`<li class="turn assistant"><span class="who">${message.direct ? 'tool, to the user' : 'agent'}</span>${message.reasoning.trim() !== '' && html`<details class="reasoning"><summary>reasoning</summary><div class="text" dir="auto">${long(message.reasoning)}</div></details>`}${message.content.trim() !== '' && html`<div class="text" dir="auto">${long(message.content)}</div>`}${message.toolCalls.map((each) => call(each.name, each.arguments))}</li>`;
   }
 }
 

@@ -80,4 +80,11 @@ def test_speaks(x: TestContext, judge: Judge):
     """!
     scenario: speaking_shelf
     query: Put the novel on the shelf.
+    user_context: It is a red one.
     """
+    assert x.tool_direct_responses == ["2 books stand on the shelf."], x.tool_direct_responses
+    assert x.response.endswith("<DONE>"), x.response
+    assert "2 books stand on the shelf." in x.transcript()
+    answers = [c.tool_response.content for c in x.tool_calls]
+    assert "books" in answers[0], answers
+    assert "grams" not in answers[1], answers

@@ -55,6 +55,7 @@ class ToolDef(BaseModel):
 
 class TestContext(BaseModel):
     response: str = ""
+    tool_direct_responses: list[str] = Field(default_factory=list)
     effects: dict[str, Any] = Field(default_factory=dict)
     tool_calls: list[ToolCallResponse] = Field(default_factory=list)
     messages: list[AnyMessage] = Field(default_factory=list)
