@@ -10,6 +10,7 @@ import type { Ledger } from '../core/ledger.js';
 import type { LedgerReads } from '../core/ledger-reads.js';
 import type { Rates } from '../core/limits/rates.js';
 import type { Schedules } from '../core/nightly/schedule.js';
+import type { Servings } from '../core/serving/servings.js';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { readStack, type StackInfo } from '../infra/stack/info.js';
 import type { TemporalPlace } from '../infra/temporal-access.js';
@@ -23,6 +24,8 @@ export interface StackContext {
   rates(): Promise<Rates>;
   /** Evaluations by schedule, and their nights. */
   schedules(): Promise<Schedules>;
+  /** Weights on GPU hosts. */
+  servings(): Promise<Servings>;
   temporal(): Promise<Client>;
   /** Ends every connection that was opened. Idempotent. */
   close(): Promise<void>;
@@ -57,6 +60,10 @@ export function openStack(info: StackInfo = requireStackInfo()): StackContext {
     schedules: once(async () => {
       const { createPgSchedules } = await import('../activities/ledger/schedules.js');
       return createPgSchedules(await pool());
+    }),
+    servings: once(async () => {
+      const { createPgServings } = await import('../activities/ledger/servings.js');
+      return createPgServings(await pool());
     }),
     artifacts: once(async () => {
       const { createLocalArtifacts } = await import('../activities/artifacts/local.js');

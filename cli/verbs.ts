@@ -85,6 +85,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./schedule.js')).registerSchedule,
   },
   {
+    name: 'serve',
+    summary: 'weights behind vLLM on a GPU host: start, list, stop',
+    group: STAGES,
+    load: async () => (await import('./serve.js')).registerServe,
+  },
+  {
     name: 'status',
     summary: 'counts, rate, time left, system errors',
     group: CONTROL,

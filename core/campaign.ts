@@ -9,6 +9,7 @@ import type { People } from './people.js';
 import type { Sampling } from './policy.js';
 import type { PriceTable } from './prices.js';
 import type { ScriptedSettings } from './scripted.js';
+import type { VllmSettings } from './serving/settings.js';
 import type { AdvantageNormalisation } from './trainer.js';
 import type { TrainerConfig } from './trainers/config.js';
 import type { UpdateSettings } from './update-settings.js';
@@ -33,6 +34,7 @@ export type ModelRef =
       readonly provider?: string | undefined;
     }
   | TokenModelRef
+  | ServedModelRef
   | ({ readonly kind: 'scripted' } & ScriptedSettings);
 
 /** A token endpoint that is not the trainer's (vLLM): ids in, ids and log-probabilities out, read by our own code. */
@@ -53,6 +55,16 @@ export interface TokenModelRef {
   readonly stream?: boolean | 'auto' | undefined;
   readonly idleMs?: number | undefined;
   readonly provider?: string | undefined;
+}
+
+/** A checkpoint of a run, behind a vLLM server that is started for it on a GPU host (docs/serving.md). */
+export interface ServedModelRef {
+  readonly kind: 'served';
+  readonly checkpoint: { readonly run: string; readonly step: number | 'latest' };
+  readonly settings: VllmSettings;
+  /** Output format of the model family (core/interpret). */
+  readonly format: string;
+  readonly templateOptions?: JsonObject | undefined;
 }
 
 export interface EpisodeLimits {

@@ -45,6 +45,11 @@ export function shardId(evalId: string, shard: number): string {
   return `${evalId}/shard-${String(shard).padStart(2, '0')}`;
 }
 
+/** `serve/run-1-step-0005`: the workflow that sees that somebody keeps a serving. */
+export function servingId(name: string): string {
+  return `serve/${name}`;
+}
+
 /** Key of one attempt. `slot` is the repetition, or `round.group.member` in a training step. */
 export function attemptKey(owner: string, taskId: string, slot: string): string {
   return [owner, taskId, slot].join(SEPARATOR);

@@ -18,6 +18,8 @@ export interface CampaignPlan {
   readonly servedByTrainer: boolean;
   /** True when its endpoint must read text as we do; absent in plans from before other servers than the trainer's. */
   readonly samplesTokens?: boolean;
+  /** True when a server of ours is started for it on a GPU host; absent: none is. */
+  readonly served?: boolean;
   /** True for a reference screen, which another probe follows; absent: it is none. */
   readonly screens?: boolean;
 }

@@ -2,6 +2,7 @@
 import os from 'node:os';
 import { requireHostName } from '../core/cluster.js';
 import { UsageError } from '../core/faults.js';
+import { type ServingEnvironment, servingEnvironment } from './serving-environment.js';
 
 export interface HostEnvironment {
   readonly temporalAddress: string;
@@ -10,6 +11,8 @@ export interface HostEnvironment {
   /** Name of the host in run files: `STEADFAST_GPU_HOST`, else the machine's own. */
   readonly gpuHost: string;
   readonly identity: string;
+  /** Null: it is not told of the ledger, so it serves nothing. */
+  readonly serving: ServingEnvironment | null;
 }
 
 /** Reads `process.env`. Throws one `UsageError` that lists every variable that is missing. */
@@ -33,5 +36,6 @@ export function hostEnvironment(env: NodeJS.ProcessEnv = process.env): HostEnvir
     home: STEADFAST_HOME,
     gpuHost: requireHostName('STEADFAST_GPU_HOST', env.STEADFAST_GPU_HOST || os.hostname()),
     identity: `${os.hostname()}:${process.pid}`,
+    serving: servingEnvironment(STEADFAST_HOME, env),
   };
 }

@@ -7,8 +7,10 @@ import { createStoreClaims } from '../activities/ledger/artifact-store.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createPgSchedules } from '../activities/ledger/schedules.js';
+import { createPgServings } from '../activities/ledger/servings.js';
 import { createNightlyActivities } from '../activities/nightly/activities.js';
 import { ownVersion } from '../activities/report/collect/collect.js';
+import { createServingControl } from '../activities/serving/control.js';
 import { QUEUES } from '../temporal.config.js';
 import { heartbeats } from './heartbeats.js';
 import { workerMain } from './main.js';
@@ -30,6 +32,7 @@ await workerMain(async (environment) => {
     workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },
     activities: {
       ...createCampaignActivities(deps),
+      ...createServingControl({ ledger: deps.ledger, servings: createPgServings(pool) }),
       ...createNightlyActivities({
         ...deps,
         schedules: createPgSchedules(pool),

@@ -1,4 +1,4 @@
-/** Runs one Temporal worker until it is told to stop; SIGTERM and SIGINT drain it. */
+/** Runs the Temporal workers of a process until it is told to stop; SIGTERM and SIGINT drain them. */
 import {
   NativeConnection,
   type NativeConnectionOptions,
@@ -12,34 +12,42 @@ import { workerLogger } from './log.js';
 
 const CONNECT_EVERY_MS = 500;
 
-/** Resolves when the worker has drained. Rejects when it fails; the supervisor starts it again. */
+type QueueOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>;
+
+/** One worker a queue. Resolves when all have drained. Rejects when one fails; the supervisor starts the process again. */
 export async function runWorker(
   environment: Pick<
     WorkerEnvironment,
     'temporalAddress' | 'temporalAccess' | 'namespace' | 'identity' | 'drainMs'
   >,
-  options: Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>,
+  ...queues: readonly QueueOptions[]
 ): Promise<void> {
   Runtime.install({ logger: workerLogger('WARN'), shutdownSignals: [] });
   const connection = await connect({ ...environment.temporalAccess, address: environment.temporalAddress });
   try {
-    const worker = await Worker.create({
-      shutdownGraceTime: environment.drainMs ?? DRAIN_MS,
-      // By itself it holds beats back for 0.8 of the time-out: a stop would be heard of up to 16 s late, and a beat that
-      // then is late by 4 s on a busy machine would run the activity again.
-      maxHeartbeatThrottleInterval: HEARTBEAT.everyMs,
-      ...options,
-      connection,
-      namespace: environment.namespace,
-      identity: environment.identity,
-    });
+    const workers: Worker[] = [];
     const stop = () => {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
     };
+    for (const options of queues) {
+      workers.push(
+        await Worker.create({
+          shutdownGraceTime: environment.drainMs ?? DRAIN_MS,
+          // By itself it holds beats back for 0.8 of the time-out: a stop would be heard of up to 16 s late, and a beat
+          // that then is late by 4 s on a busy machine would run the activity again.
+          maxHeartbeatThrottleInterval: HEARTBEAT.everyMs,
+          ...options,
+          connection,
+          namespace: environment.namespace,
+          identity: environment.identity,
+        }),
+      );
+    }
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);
-    process.stdout.write(`worker of queue ${options.taskQueue} ready, process ${process.pid}\n`);
-    await worker.run();
+    for (const { taskQueue } of queues)
+      process.stdout.write(`worker of queue ${taskQueue} ready, process ${process.pid}\n`);
+    await Promise.all(workers.map((worker) => worker.run().finally(stop)));
   } finally {
     await connection.close();
   }

@@ -10,6 +10,7 @@ import { Control, type ControlState } from './control.js';
 import { EpisodeQueue } from './episode-queue.js';
 import { inLanes } from './lanes.js';
 import { campaigns, trainers } from './proxies.js';
+import { servedWeights } from './served.js';
 
 export interface ShardInput {
   readonly campaign: string;
@@ -20,6 +21,8 @@ export interface ShardInput {
   readonly maxTries: number;
   readonly lanes: number;
   readonly servedByTrainer: boolean;
+  /** A server of ours is started for its weights; absent: none is. */
+  readonly served?: boolean;
   readonly control: ControlState;
   /** What the executions before this one have done of the shard. */
   readonly before?: ShardResult;
@@ -44,6 +47,7 @@ export async function attemptShard(input: ShardInput): Promise<ShardResult> {
   let weightVersion: string | undefined;
   const restorePolicy = singleFlight(async () => {
     if (input.servedByTrainer) weightVersion = (await trainers.serveModel(campaign)).weightVersion;
+    else if (input.served) weightVersion = await servedWeights(campaign);
   });
   const queue = new EpisodeQueue(campaign, control);
   let position = 0;

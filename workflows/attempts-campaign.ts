@@ -19,7 +19,8 @@ import { Control, type ControlState } from './control.js';
 import { EpisodeQueue } from './episode-queue.js';
 import { recordingFailure } from './failure.js';
 import { inLanes } from './lanes.js';
-import { campaigns } from './proxies.js';
+import { campaigns, servings } from './proxies.js';
+import { servedWeights } from './served.js';
 import { ShardSeats } from './shard-seats.js';
 
 export interface CampaignInput {
@@ -65,6 +66,8 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
     },
   };
   await control.unlessStopped(async () => {
+    // Before the first question about its tokens there must be somebody to ask.
+    if (plan.served) await servedWeights(campaign);
     if (plan.samplesTokens ?? plan.servedByTrainer) await new EpisodeQueue(campaign, control).proveParity();
     await inLanes(
       width,
@@ -73,7 +76,7 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
         const seat = seats.take();
         const share = (all: number) => seats.share(all, seat);
         const [from, to] = ranges[index]!;
-        const { repeat, maxTries, servedByTrainer } = plan;
+        const { repeat, maxTries, servedByTrainer, served } = plan;
         try {
           await control.shareAgain();
           const result = await control.follow(
@@ -83,6 +86,7 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
                 args: [
                   {
                     ...{ campaign, from, to, repeat, maxTries, servedByTrainer },
+                    ...(served ? { served } : {}),
                     ...{ lanes: share(control.lanes), control: state },
                   },
                 ],
@@ -104,6 +108,7 @@ async function runAttempts({ campaign, lanes, control: initial }: CampaignInput)
   const ended = clean + exhausted === plan.taskCount * plan.repeat;
   const state: CampaignState = ended ? 'done' : 'stopped';
   await CancellationScope.nonCancellable(() => campaigns.closeCampaign(campaign, state, null));
+  if (plan.served) await CancellationScope.nonCancellable(() => servings.releaseServing(campaign));
   return { result: { state, clean, exhausted }, screens: plan.screens ?? false, place: control.place };
 }
 

@@ -5,4 +5,5 @@ export { evaluation, probeCampaign } from './attempts-campaign.js';
 export { grpoStep } from './grpo-step.js';
 export { nightly } from './nightly.js';
 export { pipeline } from './pipeline.js';
+export { serving } from './serving.js';
 export { trainingRun } from './training-run.js';

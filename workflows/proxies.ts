@@ -8,8 +8,10 @@ import {
 import type { CampaignActivities } from '../activities/campaign/activities.js';
 import type { EpisodeActivities } from '../activities/episode/activities.js';
 import type { NightlyActivities } from '../activities/nightly/activities.js';
+import type { ServingActivities } from '../activities/serving/activities.js';
+import type { ServingControl } from '../activities/serving/control.js';
 import type { TrainerActivities } from '../activities/trainer/activities.js';
-import { ACTIVITIES, QUEUES } from '../temporal.config.js';
+import { ACTIVITIES, QUEUES, serverQueue } from '../temporal.config.js';
 
 /** Ledger work: planning, selection, summaries. */
 export const campaigns = proxyActivities<CampaignActivities>({
@@ -45,3 +47,19 @@ export const webhooks = proxyActivities<Pick<NightlyActivities, 'tellRegression'
   taskQueue: QUEUES.pipeline,
   ...ACTIVITIES.webhook,
 });
+
+/** Servings in the ledger. Waiting for one takes as long as a model takes to come up, on several hosts if need be. */
+export const servings = proxyActivities<ServingControl>({
+  taskQueue: QUEUES.pipeline,
+  ...ACTIVITIES.waiting,
+});
+
+/** The one slot for a server on a host. A host that takes nothing for `hostMs` is not waited for. */
+export function keeperOn(host: string, hostMs: number) {
+  return proxyActivities<ServingActivities>({
+    taskQueue: serverQueue(host),
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    scheduleToStartTimeout: hostMs,
+    ...ACTIVITIES.server,
+  });
+}

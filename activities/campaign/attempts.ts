@@ -27,7 +27,8 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
         repeat: config.repeat,
         maxTries: config.maxTries,
         servedByTrainer: config.model.kind === 'trainer',
-        samplesTokens: config.model.kind === 'trainer' || config.model.kind === 'token',
+        samplesTokens: ['trainer', 'token', 'served'].includes(config.model.kind),
+        ...(config.model.kind === 'served' ? { served: true } : {}),
         ...(config.screens ? { screens: true } : {}),
       };
     },

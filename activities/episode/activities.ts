@@ -15,7 +15,7 @@ export interface EpisodeDeps extends EpisodeRunner {
   /** The campaign's frozen configuration; asked for every episode, so it is kept per process. */
   readonly config: (campaign: string) => Promise<CampaignConfig>;
   /** Compares our tokens with the model's endpoint; null where nobody asks it. Throws `UsageError` that shows both sides. */
-  readonly parity: (model: ModelRef, signal: AbortSignal) => Promise<ParityReport | null>;
+  readonly parity: (model: ModelRef, signal: AbortSignal, campaign: string) => Promise<ParityReport | null>;
 }
 
 export type EpisodeActivities = ReturnType<typeof createEpisodeActivities>;
@@ -27,7 +27,8 @@ export function createEpisodeActivities(deps: EpisodeDeps) {
       const context = Context.current();
       const beat = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
       try {
-        const report = await deps.parity(modelOf(await deps.config(campaign)), context.cancellationSignal);
+        const model = modelOf(await deps.config(campaign));
+        const report = await deps.parity(model, context.cancellationSignal, campaign);
         const at = new Date().toISOString();
         const parity: ParityNote = report ? { at, state: 'proven', ...report } : { at, state: 'skipped' };
         await deps.ledger.noteOnCampaign(campaign, { parity });

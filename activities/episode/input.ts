@@ -16,7 +16,7 @@ export interface EpisodeInput {
   /** Hash of run seed and key: the same on every try. */
   readonly seed: string;
   readonly model: ModelRef;
-  /** Weights to sample from; null for models that are not served by the trainer. */
+  /** Weights to sample from; null for models that are served by others. */
   readonly weightVersion: string | null;
   readonly sampling: Sampling;
   readonly limits: EpisodeLimits;
@@ -41,7 +41,8 @@ export function episodeInput(ref: EpisodeRef, config: CampaignConfig): EpisodeIn
   const owner = ref.step === undefined ? ref.campaign : stepId(ref.campaign, ref.step);
   const key = attemptKey(owner, taskId, ref.slot);
   const model = modelOf(config);
-  const weightVersion = model.kind === 'trainer' ? ref.weightVersion : null;
+  const ours = model.kind === 'trainer' || model.kind === 'served';
+  const weightVersion = ours ? ref.weightVersion : null;
   if (weightVersion === undefined) throw wrong(`the weights to sample ${key} from are not named`);
   return {
     key,

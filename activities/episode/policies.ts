@@ -1,6 +1,6 @@
 /** The policy of an episode, from its campaign's model. What is slow to make is made once per process. */
 import type { ArtifactStore } from '../../core/artifacts.js';
-import type { ModelRef, TokenModelRef } from '../../core/campaign.js';
+import type { ModelRef, ServedModelRef, TokenModelRef } from '../../core/campaign.js';
 import { withDeadline } from '../../core/deadline.js';
 import { Fault } from '../../core/faults.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
@@ -30,9 +30,18 @@ export interface PolicySources {
   readonly gate?: (provider: string) => Gate;
   /** Where the tokenizers of token endpoints other than the trainer lie. */
   readonly artifacts?: ArtifactStore;
+  /** Where weights are served now by a server of ours; undefined: nowhere. */
+  readonly served?: (weightVersion: string) => Promise<ServedAt | undefined>;
 }
 
-type Sampling = ModelRef & { readonly kind: 'trainer' | 'token' };
+export interface ServedAt {
+  /** OpenAI base URL, ending in `/v1`. */
+  readonly endpoint: string;
+  /** Artifact with the tokenizer files of the folder that it serves. */
+  readonly modelFiles: string;
+}
+
+type Sampling = ModelRef & { readonly kind: 'trainer' | 'token' | 'served' };
 type Outside = ModelRef & { readonly kind: 'chat' | 'token' };
 
 export class Policies {
@@ -52,27 +61,36 @@ export class Policies {
       const id = JSON.stringify([suite, errorRate, turnDelayMs]);
       return kept(this.scripted, id, () => this.sources.scripted(suite, { errorRate, turnDelayMs }));
     }
-    const endpoint = this.endpoint(model, weightVersion ?? '');
-    return createTokenPolicy({ endpoint, ...(await this.describe(model, signal)), format: formatOf(model) });
+    const { endpoint, describe } = await this.sampled(model, weightVersion ?? '');
+    return createTokenPolicy({
+      endpoint,
+      ...(await this.describe(describe, signal)),
+      format: formatOf(model),
+    });
   }
 
   /** What the outputs of the policy are read with; undefined where none are sampled as tokens. */
   async reading(
-    { model }: Pick<EpisodeInput, 'model'>,
+    {
+      model,
+      weightVersion = null,
+    }: Pick<EpisodeInput, 'model'> & Partial<Pick<EpisodeInput, 'weightVersion'>>,
     signal: AbortSignal,
   ): Promise<PolicyReading | undefined> {
-    if (model.kind !== 'trainer' && model.kind !== 'token') return undefined;
-    return { format: formatOf(model).name, files: (await this.describe(model, signal)).renderer.files };
+    if (!samples(model)) return undefined;
+    const { describe } = await this.sampled(model, weightVersion ?? '');
+    return { format: formatOf(model).name, files: (await this.describe(describe, signal)).renderer.files };
   }
 
   /**
    * Proof that the model's endpoint reads text as we do. Throws `UsageError` that shows both sides. Null where nobody
    * asks: for a model that samples no tokens, or whose configuration says so.
    */
-  async parity(model: ModelRef, signal: AbortSignal): Promise<ParityReport | null> {
-    if (model.kind !== 'trainer' && model.kind !== 'token') return null;
+  async parity(model: ModelRef, signal: AbortSignal, weightVersion = ''): Promise<ParityReport | null> {
+    if (!samples(model)) return null;
     if (model.kind === 'token' && model.parity === 'skipped') return null;
-    return checkParity(this.endpoint(model, ''), (await this.describe(model, signal)).renderer, signal);
+    const { endpoint, describe } = await this.sampled(model, weightVersion);
+    return checkParity(endpoint, (await this.describe(describe, signal)).renderer, signal);
   }
 
   /** Our own trainer has no limits; every other endpoint may. */
@@ -82,14 +100,20 @@ export class Policies {
     return gate ? { ...endpoint, gate: gate(model.provider ?? providerOf(model.baseUrl)) } : endpoint;
   }
 
-  private endpoint(model: Sampling, weightVersion: string): Endpoint {
-    if (model.kind === 'token') return this.gated(model);
-    const { trainerUrl } = this.sources;
-    return { kind: 'policy', baseUrl: trainerUrl, model: weightVersion, apiKeyEnv: null, stream: 'auto' };
+  private async sampled(model: Sampling, weightVersion: string): Promise<Sampled> {
+    if (model.kind === 'token') return { endpoint: this.gated(model), describe: model };
+    if (model.kind === 'trainer')
+      return { endpoint: ownEndpoint(this.sources.trainerUrl, weightVersion), describe: model };
+    const at = await this.sources.served?.(weightVersion);
+    if (!at) {
+      const message = `no server has the weights ${weightVersion || 'of the checkpoint'} now`;
+      throw new Fault('policy', message, { code: 'weights_unavailable' });
+    }
+    return { endpoint: ownEndpoint(at.endpoint, weightVersion), describe: asToken(model, at, weightVersion) };
   }
 
   /** Tokenizer and context belong to the model family: a trainer that is started again has the same. */
-  private async describe(model: Sampling, signal: AbortSignal): Promise<ServedModel> {
+  private async describe(model: Described, signal: AbortSignal): Promise<ServedModel> {
     const id = model.kind === 'trainer' ? 'trainer' : JSON.stringify(model);
     // What fails is asked for again by the next episode.
     const served = kept(this.served, id, () =>
@@ -99,6 +123,32 @@ export class Policies {
     );
     return withDeadline(signal, { ms: DESCRIBE_MS, what: "the model's tokenizer" }, () => served);
   }
+}
+
+type Described = ModelRef & { readonly kind: 'trainer' | 'token' };
+
+interface Sampled {
+  readonly endpoint: Endpoint;
+  /** What tokenizer and context are asked of. */
+  readonly describe: Described;
+}
+
+function samples(model: ModelRef): model is Sampling {
+  return model.kind === 'trainer' || model.kind === 'token' || model.kind === 'served';
+}
+
+/** Of a server of ours: it has no limits and needs no key. */
+function ownEndpoint(baseUrl: string, weightVersion: string): Endpoint {
+  return { kind: 'policy', baseUrl, model: weightVersion, apiKeyEnv: null, stream: 'auto' };
+}
+
+/** A server of ours is a token endpoint like any other, once it is known where it is. */
+function asToken(model: ServedModelRef, at: ServedAt, weightVersion: string): TokenModelRef {
+  const { format, templateOptions } = model;
+  return {
+    ...{ kind: 'token', baseUrl: at.endpoint, model: weightVersion, apiKeyEnv: null },
+    ...{ format, tokenizer: at.modelFiles, templateOptions },
+  };
 }
 
 interface ServedModel {

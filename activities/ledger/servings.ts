@@ -35,7 +35,7 @@ const LEASE = {
 };
 const GIVE_BACK = {
   name: 'give serving back',
-  text: 'DELETE FROM serving_leases WHERE serving = $1 AND holder = $2',
+  text: 'DELETE FROM serving_leases WHERE holder = $1 AND serving = coalesce($2, serving)',
 };
 const CLOSE = {
   name: 'close serving',
@@ -135,8 +135,8 @@ export function createPgServings(pool: pg.Pool, { waitMs = WAIT_MS } = {}): Serv
         await run(LEASE, [name, holder, expiresAt]);
         return servingRow((await run<ServingColumns & Record<string, unknown>>(READ, [name]))[0]!);
       }),
-    async giveBack(name, holder) {
-      await database.run(GIVE_BACK, [name, holder]);
+    async giveBack(holder, name) {
+      await database.run(GIVE_BACK, [holder, name ?? null]);
     },
     closeUnneeded: (name) => changed(CLOSE, [name]),
     serving: async (name) => (await rowsBy(READ, [name]))[0],

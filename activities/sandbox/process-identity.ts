@@ -24,10 +24,10 @@ export async function processStart(pid: number): Promise<string | undefined> {
   });
 }
 
-/** Ids of live processes marked with this sandbox's name. Empty where the system does not show environments. */
-export async function markedProcesses(name: string): Promise<readonly number[]> {
+/** Ids of live processes marked with this name. Empty where the system does not show environments. */
+export async function markedProcesses(name: string, variable = SANDBOX_MARK): Promise<readonly number[]> {
   if (process.platform !== 'linux') return [];
-  const mark = `${SANDBOX_MARK}=${name}`;
+  const mark = `${variable}=${name}`;
   // Every release looks at every process, so it must be cheap: a synchronous read takes some ten microseconds, the same
   // through the thread pool ten times that.
   return readdirSync('/proc')

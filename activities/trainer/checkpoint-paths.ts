@@ -1,7 +1,7 @@
 /** Folders of recorded checkpoints, and the one that a run starts from. */
 import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
-import type { Ledger } from '../../core/ledger.js';
+import type { CheckpointRow, Ledger } from '../../core/ledger.js';
 
 /** Throws `Fault('trainer', code: 'no_checkpoint' | 'pruned')`, naming those that exist, or when and why it was pruned. */
 export async function checkpointPath(
@@ -9,6 +9,14 @@ export async function checkpointPath(
   run: string,
   step: number | 'latest',
 ): Promise<string> {
+  return (await checkpointRow(ledger, run, step)).path;
+}
+
+async function checkpointRow(
+  ledger: Pick<Ledger, 'checkpoints'>,
+  run: string,
+  step: number | 'latest',
+): Promise<CheckpointRow> {
   const rows = await ledger.checkpoints(run);
   const row = rows.find((candidate) => (step === 'latest' ? !candidate.pruned : candidate.step === step));
   if (row?.pruned) {
@@ -18,7 +26,7 @@ export async function checkpointPath(
       retry: false,
     });
   }
-  if (row) return row.path;
+  if (row) return row;
   const known = rows.flatMap((candidate) => (candidate.pruned ? [] : [candidate.step])).join(', ') || 'none';
   throw new Fault('trainer', `${run}: no checkpoint of step ${step}; recorded steps: ${known}`, {
     code: 'no_checkpoint',
@@ -26,28 +34,36 @@ export async function checkpointPath(
   });
 }
 
+type Sampled = Pick<Ledger, 'attempts' | 'campaign' | 'checkpoints' | 'noteOnCampaign'>;
+type Named = { readonly run: string; readonly step: number | 'latest' };
+
+/** Folder of the checkpoint that a campaign samples from. */
+export async function sampledFolder(ledger: Sampled, campaign: string, named: Named): Promise<string> {
+  return (await sampledCheckpoint(ledger, campaign, named)).path;
+}
+
 /**
- * Folder of the checkpoint that a campaign samples from. `latest` is what it was when the campaign first asked: a run
- * that trains on must not change what an evaluation is about, whatever is restarted meanwhile.
+ * The checkpoint that a campaign samples from. `latest` is what it was when the campaign first asked: a run that trains
+ * on must not change what an evaluation is about, whatever is restarted meanwhile. Throws as `checkpointPath` does.
  */
-export async function sampledFolder(
-  ledger: Pick<Ledger, 'attempts' | 'campaign' | 'checkpoints' | 'noteOnCampaign'>,
+export async function sampledCheckpoint(
+  ledger: Sampled,
   campaign: string,
-  { run, step }: { readonly run: string; readonly step: number | 'latest' },
-): Promise<string> {
-  if (step !== 'latest') return checkpointPath(ledger, run, step);
+  { run, step }: Named,
+): Promise<CheckpointRow> {
+  if (step !== 'latest') return checkpointRow(ledger, run, step);
   const { checkpoint: pinned } = ((await ledger.campaign(campaign))?.result ?? {}) as {
     checkpoint?: { readonly step: number };
   };
-  if (pinned) return checkpointPath(ledger, run, pinned.step);
+  if (pinned) return checkpointRow(ledger, run, pinned.step);
   const rows = await ledger.checkpoints(run);
   const sampled = (await ledger.attempts(campaign)).find(({ weightVersion }) => weightVersion !== null);
   const found = rows.find(({ manifest, pruned }) =>
     sampled ? manifest.weightDigest === sampled.weightVersion : !pruned,
   );
-  const path = await checkpointPath(ledger, run, found?.step ?? 'latest');
+  const row = await checkpointRow(ledger, run, found?.step ?? 'latest');
   if (found) await ledger.noteOnCampaign(campaign, { checkpoint: { run, step: found.step } });
-  return path;
+  return row;
 }
 
 /** Folder of the checkpoint that a run starts from; undefined: the trainer's base. */

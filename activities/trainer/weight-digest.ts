@@ -9,7 +9,7 @@ import type { Digest } from '../../core/artifacts.js';
 const CHUNK_BYTES = 1 << 22;
 const MAX_HEADER_BYTES = 100 * 1024 * 1024;
 
-interface Tensor {
+export interface Tensor {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly data_offsets: readonly [number, number];
@@ -42,7 +42,8 @@ export async function weightDigestOf(path: string): Promise<Digest | undefined> 
   }
 }
 
-async function readHeader(
+/** Undefined where there is no such header. `dataStart`: offset of the first tensor's bytes. */
+export async function readHeader(
   file: FileHandle,
 ): Promise<{ tensors: Readonly<Record<string, Tensor>>; dataStart: number } | undefined> {
   const size = Buffer.alloc(8);

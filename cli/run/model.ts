@@ -1,16 +1,23 @@
 /** The model of a campaign: from the run file's words, and looked for before the campaign is claimed. */
-import type { CampaignConfig, ModelRef } from '../../core/campaign.js';
+import { readTokenizer } from '../../activities/policy/tokenizer-folder.js';
+import type { CampaignConfig, ModelRef, TrainConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
 import type { Ledger } from '../../core/ledger.js';
 import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
+import { VLLM } from '../../temporal.config.js';
+import { defined } from './defined.js';
 import { resolveCampaign } from './find.js';
-import { readTokenizer } from './tokenizer.js';
 
 /** The model that a run file names; the trainer's base when it names none. Throws `UsageError`. */
 export async function resolveModel(model: RunFile['model']): Promise<ModelRef> {
   if (model === undefined) return { kind: 'trainer', checkpoint: 'base' };
+  if (model.kind === 'served') {
+    const { serving, ...rest } = model;
+    outputFormat(model.format, 'model.format');
+    return { ...rest, settings: { ...VLLM, ...defined(serving) } };
+  }
   if (model.kind !== 'token') return model;
   const { format, tokenizer: folder, templateOptions } = model;
   const { digest } = await readTokenizer(folder, {
@@ -23,7 +30,7 @@ export async function resolveModel(model: RunFile['model']): Promise<ModelRef> {
 /** Throws `UsageError` for a run that the ledger does not know, or a step that it has no checkpoint of. */
 export async function requireModel(ledger: Ledger & LedgerReads, config: CampaignConfig): Promise<void> {
   const model: ModelRef | undefined = 'model' in config ? config.model : undefined;
-  if (model?.kind !== 'trainer' || model.checkpoint === 'base') return;
+  if ((model?.kind !== 'trainer' && model?.kind !== 'served') || model.checkpoint === 'base') return;
   const { run, step } = model.checkpoint;
   const { id, kind } = await resolveCampaign(ledger, run);
   if (kind !== 'train') throw new UsageError('--model', 'a checkpoint of a training run', `${id}, a ${kind}`);
@@ -38,4 +45,21 @@ export async function requireModel(ledger: Ledger & LedgerReads, config: Campaig
       ? `${run}, which has none yet`
       : `step ${step}${gone ? `, pruned at ${gone.at}: ${gone.rule}` : ''}`,
   );
+}
+
+/**
+ * A checkpoint of a run whose trainer serves nothing itself, or whose run file says how it is served, behind a vLLM
+ * server that is started for it; every other configuration as it is.
+ */
+export async function asServed<C extends CampaignConfig>(
+  ledger: Pick<Ledger, 'campaign'>,
+  config: C,
+): Promise<C> {
+  const model: ModelRef | undefined = 'model' in config ? config.model : undefined;
+  if (model?.kind !== 'trainer' || model.checkpoint === 'base') return config;
+  const { checkpoint } = model;
+  const { trainer } = ((await ledger.campaign(checkpoint.run))?.config ?? {}) as Partial<TrainConfig>;
+  if (!trainer?.serving) return config;
+  const settings = { ...VLLM, ...trainer.serving };
+  return { ...config, model: { kind: 'served', checkpoint, settings, format: trainer.format } };
 }

@@ -63,7 +63,7 @@ export function integer(least: number, most = Number.MAX_SAFE_INTEGER): (text: s
   };
 }
 
-const MODEL_FORMS = 'base, RUN@STEP, RUN@latest, scripted, or https://host/v1#model';
+const MODEL_FORMS = 'base, RUN@STEP, RUN@latest, served:RUN@STEP, scripted, or https://host/v1#model';
 
 /** `--model` and `--tokenizer` of the verbs that sample from any model. */
 export function modelOptions(command: Command): Command {
@@ -87,10 +87,11 @@ export function parseModel(text: string, tokenizer?: string): NonNullable<RunFil
     throw new UsageError('--tokenizer', 'a model of the form https://host/v1#model', text);
   if (text === 'base') return { kind: 'trainer', checkpoint: 'base' };
   if (text === 'scripted') return { kind: 'scripted', errorRate: 0, turnDelayMs: 0 };
-  const checkpoint = /^(?:train\/)?([^@]+)@(\d+|latest)$/.exec(text);
-  if (checkpoint) {
-    const step = checkpoint[2] === 'latest' ? 'latest' : Number(checkpoint[2]);
-    return { kind: 'trainer', checkpoint: { run: campaignId('train', checkpoint[1]!), step } };
+  const named = /^(served:)?(?:train\/)?([^@:]+)@(\d+|latest)$/.exec(text);
+  if (named) {
+    const step = named[3] === 'latest' ? 'latest' : Number(named[3]);
+    const checkpoint = { run: campaignId('train', named[2]!), step } as const;
+    return named[1] ? { kind: 'served', checkpoint, format: 'qwen3_xml' } : { kind: 'trainer', checkpoint };
   }
   // It may hold a password.
   const found = url

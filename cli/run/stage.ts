@@ -15,7 +15,7 @@ import { onInterrupt } from '../interrupts.js';
 import { print, printJson, say } from '../output.js';
 import { endText } from './ending.js';
 import { type Launched, launch } from './launch.js';
-import { requireModel } from './model.js';
+import { asServed, requireModel } from './model.js';
 import type { RunOptions } from './options.js';
 import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
 import { requireSandboxes } from './sandboxes.js';
@@ -27,18 +27,20 @@ import { watch } from './watch.js';
 /** Starts or goes on with the campaign; sets the exit code by how it ended. The row, where its end was seen. */
 export async function runCampaign(
   name: string,
-  config: CampaignConfig,
+  asked: CampaignConfig,
   options: RunOptions,
 ): Promise<CampaignRow | undefined> {
   // A name that cannot be one is the first thing to be said.
-  const id = startableId(name, config);
+  const id = startableId(name, asked);
   if (options.dryRun) {
-    await dryRun(id, config, options);
+    await dryRun(id, asked, options);
     return undefined;
   }
-  await requireSandboxes(config);
+  await requireSandboxes(asked);
   return withStack(async (context) => {
-    await requireModel(await context.ledger(), config);
+    const ledger = await context.ledger();
+    const config = await asServed(ledger, asked);
+    await requireModel(ledger, config);
     if (options.tokenizer !== undefined && 'model' in config && config.model.kind === 'token') {
       await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
     }

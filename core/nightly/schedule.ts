@@ -186,7 +186,7 @@ export function nightWorkflowId({ schedule, at }: NightRef): string {
 
 /** The run whose newest checkpoint every night evaluates; null where the model is something else. */
 export function followedRun({ model }: AttemptsConfig): string | null {
-  if (model.kind !== 'trainer' || model.checkpoint === 'base') return null;
+  if ((model.kind !== 'trainer' && model.kind !== 'served') || model.checkpoint === 'base') return null;
   return model.checkpoint.step === 'latest' ? model.checkpoint.run : null;
 }
 
@@ -200,7 +200,8 @@ export function withoutPins(config: ScheduleConfig): unknown {
 /** The model of a night in a few words. */
 export function modelWords({ model }: Pick<AttemptsConfig, 'model'>, checkpoint?: NightCheckpoint): string {
   if (checkpoint) return `${checkpoint.run}@${checkpoint.step}`;
-  if (model.kind !== 'trainer') return model.kind === 'scripted' ? 'scripted' : model.model;
+  if (model.kind === 'scripted') return 'scripted';
+  if (model.kind === 'chat' || model.kind === 'token') return model.model;
   if (model.checkpoint === 'base') return 'base';
   const { run, step } = model.checkpoint;
   return step === 'latest' ? `latest:${run}` : `${run}@${step}`;
@@ -212,6 +213,8 @@ export function nightConfig(
   checkpoint: Pick<NightCheckpoint, 'run' | 'step'> | null,
 ): AttemptsConfig {
   if (checkpoint === null) return evaluation;
+  const { model } = evaluation;
   const { run, step } = checkpoint;
-  return { ...evaluation, model: { kind: 'trainer', checkpoint: { run, step } } };
+  const served = model.kind === 'served' ? model : ({ kind: 'trainer' } as const);
+  return { ...evaluation, model: { ...served, checkpoint: { run, step } } };
 }

@@ -8,7 +8,7 @@ import { UsageError } from '../faults.js';
 import { isPoolName, POOL_FORM, PRIORITIES } from '../sharing.js';
 import type { UpdatePlan } from '../trainer.js';
 import { problemsOf } from './problems.js';
-import { trainerSchema } from './trainer.js';
+import { servingSchema, trainerSchema } from './trainer.js';
 
 /** Above its bound a number is a slip of the keyboard: refused here, before it becomes a run that never ends. */
 const upTo = (most: number) => z.int().min(1).max(most);
@@ -146,6 +146,13 @@ const model = z.discriminatedUnion('kind', [
     stream: z.union([z.boolean(), z.literal('auto')]).optional(),
     idleMs: milliseconds.optional(),
     provider: provider.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('served'),
+    checkpoint: z.strictObject({ run: z.string().min(1), step: z.union([count, z.literal('latest')]) }),
+    serving: servingSchema.optional(),
+    format: z.string().min(1).default('qwen3_xml'),
+    templateOptions: templateOptions.optional(),
   }),
   z.strictObject({
     kind: z.literal('scripted'),

@@ -9,7 +9,8 @@ const absolute = z.string().regex(/^\//, 'an absolute path');
 const hostName = z.string().regex(HOST_NAME, 'a name of letters, digits, dots and dashes');
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 of 64 hex digits');
 
-const serving = z.strictObject({
+/** `serving` of a run file; what is absent is `VLLM` of temporal.config.ts. */
+export const servingSchema = z.strictObject({
   tensorParallel: count.optional(),
   dtype: z.enum(DTYPES).optional(),
   maxModelLength: count.optional(),
@@ -32,7 +33,7 @@ const torch = z.strictObject({
   dtype: z.enum(['float32', 'bfloat16']).optional(),
   gradientCheckpointing: z.boolean().optional(),
   lora: z.strictObject({ rank: count, alpha: z.number().positive().optional() }).optional(),
-  serving: serving.optional(),
+  serving: servingSchema.optional(),
 });
 
 const verl = z.strictObject({
@@ -80,7 +81,7 @@ const verl = z.strictObject({
       z.union([z.string(), z.number(), z.boolean(), z.null()]),
     )
     .optional(),
-  serving: serving.optional(),
+  serving: servingSchema.optional(),
 });
 
 export const trainerSchema = z.discriminatedUnion('kind', [

@@ -107,8 +107,8 @@ export interface Servings {
    * server changes it. A serving that had stopped or failed is wanted again.
    */
   want(name: string, spec: ServingSpec, holder: string, expiresAt: Date): Promise<ServingRow>;
-  /** The holder needs it no more. Idempotent. */
-  giveBack(name: string, holder: string): Promise<void>;
+  /** The holder needs it no more, or nothing of all that it held. Idempotent. */
+  giveBack(holder: string, name?: string): Promise<void>;
   /**
    * In one statement: stopped, where nobody needs it; false where somebody does. A holder counts until its time, and a
    * campaign as long as it runs or is paused.

@@ -138,7 +138,8 @@ async function runRows(ledger: Ledger, run: string): Promise<RunRows> {
 /** Templates of the training pool, by the rows of probe and training; null where nothing was trained. */
 async function trainedTemplates(ledger: Ledger, parts: Parts): Promise<ReadonlySet<string> | null> {
   const model = parts.after?.config.model;
-  const from = model?.kind === 'trainer' && model.checkpoint !== 'base' ? model.checkpoint.run : null;
+  const ours = model?.kind === 'trainer' || model?.kind === 'served';
+  const from = ours && model.checkpoint !== 'base' ? model.checkpoint.run : null;
   const train = parts.train ?? (from === null ? null : await readCampaign<TrainConfig>(ledger, from));
   if (!train) return null;
   const pool = new Set(train.config.tasks);

@@ -1,0 +1,47 @@
+/** The one activity of a host's server queue: it keeps a server as long as anybody needs it. */
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { Fault } from '../../core/faults.js';
+import { HEARTBEAT } from '../../temporal.config.js';
+import { asFailure, asStopped } from '../failures.js';
+import type { KeeperDeps } from './deps.js';
+import { endServers, type KeptUntil, keepServer } from './keeper.js';
+
+export type ServingActivities = ReturnType<typeof createServingActivities>;
+
+export function createServingActivities(deps: KeeperDeps) {
+  return {
+    /**
+     * Returns why the server was ended. Fails when this host is given up: then the work belongs on another. When the
+     * worker goes away the server stays, for the execution that follows; when the workflow wants no more of it, it ends.
+     */
+    async keepServer(serving: string): Promise<KeptUntil> {
+      const context = Context.current();
+      const { cancellationSignal: signal } = context;
+      const heart = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
+      try {
+        if (!(await deps.servings.takeServing(serving, deps.host))) return 'stopped';
+        return await keepServer(deps, serving, signal);
+      } catch (error) {
+        if (signal.aborted) {
+          if (!workerGoes(signal)) await endServers(deps, 'ended');
+          throw asStopped(signal);
+        }
+        throw refusal(error);
+      } finally {
+        clearInterval(heart);
+      }
+    },
+  };
+}
+
+function workerGoes({ reason }: AbortSignal): boolean {
+  return !(reason instanceof CancelledFailure) || reason.message === 'WORKER_SHUTDOWN';
+}
+
+/** What a keeper gives up is for another host; what it could not write or read is tried again here. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof Fault) || error.kind !== 'trainer') return asFailure(error);
+  const { message, code = 'failed' } = error;
+  return ApplicationFailure.create({ message, type: `trainer:${code}`, nonRetryable: true, cause: error });
+}

@@ -1,0 +1,137 @@
+/** The ledger's side of servings, on the pipeline queue: who needs them, which host is next, and what became of them. */
+import { Context } from '@temporalio/activity';
+import type { ModelRef } from '../../core/campaign.js';
+import { Fault } from '../../core/faults.js';
+import { fingerprint } from '../../core/fingerprint.js';
+import type { Ledger } from '../../core/ledger.js';
+import { ACTIVE, type ServingRow, type ServingSpec, type Servings } from '../../core/serving/servings.js';
+import type { VllmSettings } from '../../core/serving/settings.js';
+import { SERVING } from '../../temporal.config.js';
+import { failing } from '../campaign/activities.js';
+import { Configurations } from '../campaign/deps.js';
+import { sampledCheckpoint } from '../trainer/checkpoint-paths.js';
+import { paused } from './paused.js';
+
+export interface ServingControlDeps {
+  readonly ledger: Ledger;
+  readonly servings: Servings;
+}
+
+export interface NextHosts {
+  /** Nobody needs it: it is stopped. */
+  readonly closed: boolean;
+  /** In the order in which they are to be tried. */
+  readonly hosts: readonly string[];
+}
+
+const LOOK_MS = 1_000;
+
+export type ServingControl = ReturnType<typeof createServingControl>;
+
+export function createServingControl({ ledger, servings }: ServingControlDeps) {
+  const configs = new Configurations(ledger);
+
+  async function specOf(campaign: string): Promise<{ name: string; spec: ServingSpec }> {
+    const { model } = await configs.ofKind(campaign, 'probe', 'eval');
+    return servedModel(ledger, campaign, model);
+  }
+
+  return failing({
+    /** A campaign needs its weights: from now on until `releaseServing`, or until the campaign has ended. */
+    async needServing(campaign: string): Promise<{ readonly serving: string }> {
+      const { name, spec } = await specOf(campaign);
+      await servings.want(name, spec, campaign, new Date(Date.now() + SERVING.claimMs));
+      return { serving: name };
+    },
+
+    /**
+     * Waits until the campaign's weights are samplable. `idle`: nobody works on it, so its workflow is to be started.
+     * Throws `Fault('trainer')` when the serving has failed.
+     */
+    async awaitServing(
+      campaign: string,
+    ): Promise<{ readonly weightVersion: string } | { readonly idle: true }> {
+      const { cancellationSignal: signal } = Context.current();
+      const { name, spec } = await specOf(campaign);
+      const wanted = spec.weights.weightVersion;
+      for (;;) {
+        const row = await servings.serving(name);
+        if (row?.state === 'failed') throw failed(row);
+        if (row?.state === 'ready' && row.weightVersion === wanted) return { weightVersion: wanted };
+        if (!row || row.state === 'stopped' || isIdle(row)) return { idle: true };
+        await paused(LOOK_MS, signal);
+      }
+    },
+
+    async releaseServing(campaign: string): Promise<void> {
+      await servings.giveBack(campaign);
+    },
+
+    /** What its workflow does next. */
+    async nextHosts(name: string): Promise<NextHosts> {
+      if (await servings.closeUnneeded(name)) return { closed: true, hosts: [] };
+      const row = await servings.serving(name);
+      if (!row || !ACTIVE.includes(row.state)) return { closed: true, hosts: [] };
+      const busy = (await servings.servings()).filter(
+        (other) => other.name !== name && ACTIVE.includes(other.state),
+      );
+      const taken = new Set(busy.flatMap(({ host }) => (host === null ? [] : [host])));
+      const seen = (await servings.hosts()).map((host) => host.name);
+      const allowed = row.spec.hosts.length === 0 ? seen : row.spec.hosts;
+      // Where it was it may still run; a host that serves something else is the last to be asked.
+      const rank = (host: string): number => (host === row.host ? 0 : taken.has(host) ? 2 : 1);
+      return { closed: false, hosts: allowed.toSorted((a, b) => rank(a) - rank(b)) };
+    },
+
+    /** A host was given up, or was not heard of. */
+    async passedOver(name: string, cause: string): Promise<void> {
+      await servings.note(name, { state: 'unwell', endpoint: null, problem: cause });
+    },
+
+    async failServing(name: string, state: 'failed' | 'stopped', cause: string): Promise<void> {
+      await servings.note(name, { state, endpoint: null, weightVersion: null, problem: cause });
+    },
+  });
+}
+
+function isIdle({ state, changedAt }: ServingRow): boolean {
+  return state === 'wanted' && Date.now() - new Date(changedAt).getTime() > SERVING.idleMs;
+}
+
+function failed({ name, problem }: ServingRow): Fault {
+  return new Fault('trainer', `serving ${name} has failed: ${problem ?? 'no reason is recorded'}`, {
+    code: 'serving_failed',
+    retry: false,
+  });
+}
+
+/** Campaigns that want the same weights under the same settings share a server. */
+export function servingName(
+  { run, step }: { readonly run: string; readonly step: number },
+  settings: VllmSettings,
+): string {
+  const short = fingerprint(settings).slice(7, 13);
+  return `${run.replace('train/', '')}-step-${String(step).padStart(4, '0')}-${short}`;
+}
+
+/** The name that the checkpoint of a campaign is served under; empty for a model of another kind. */
+export async function servedVersion(ledger: Ledger, campaign: string, model: ModelRef): Promise<string> {
+  if (model.kind !== 'served') return '';
+  return (await sampledCheckpoint(ledger, campaign, model.checkpoint)).manifest.weightDigest;
+}
+
+/** Throws as `sampledCheckpoint` does, and `Fault('trainer')` for a model of another kind. */
+async function servedModel(
+  ledger: Ledger,
+  campaign: string,
+  model: ModelRef,
+): Promise<{ name: string; spec: ServingSpec }> {
+  if (model.kind !== 'served')
+    throw new Fault('trainer', `${campaign}: no server of ours serves its model`, { retry: false });
+  const { run, step, path, manifest } = await sampledCheckpoint(ledger, campaign, model.checkpoint);
+  const weights = { folder: path, weightVersion: manifest.weightDigest, files: manifest.files };
+  return {
+    name: servingName({ run, step }, model.settings),
+    spec: { weights, settings: model.settings, hosts: [] },
+  };
+}

@@ -1,0 +1,103 @@
+/** A host's one server of weights: the slot of its queue, and the sweep of what earlier workers have left. */
+import os from 'node:os';
+import path from 'node:path';
+import type { WorkerOptions } from '@temporalio/worker';
+import { createLocalArtifacts } from '../activities/artifacts/local.js';
+import { HashCache } from '../activities/host/hash-cache.js';
+import { createPool } from '../activities/ledger/pool.js';
+import { createPgServings } from '../activities/ledger/servings.js';
+import { createServingActivities } from '../activities/serving/activities.js';
+import type { KeeperDeps } from '../activities/serving/deps.js';
+import type { HostTools } from '../activities/serving/process.js';
+import { sweepServers } from '../activities/serving/sweep.js';
+import { withLock } from '../infra/setup/lock.mjs';
+import { freePort } from '../infra/stack/free-port.js';
+import { boundLog, openLog, sizeOf, tail } from '../infra/stack/logs.js';
+import { claimPort } from '../infra/stack/port-claims.js';
+import { SERVING, serverQueue } from '../temporal.config.js';
+import type { HostEnvironment } from './host-environment.js';
+import type { ServingEnvironment } from './serving-environment.js';
+
+/** How often the ledger hears of the host, and what is left behind is looked for. */
+const SEEN_EVERY_MS = 60_000;
+
+type Serving = Pick<WorkerOptions, 'activities' | 'maxConcurrentActivityTaskExecutions'> & {
+  readonly taskQueue: string;
+};
+
+/** Runs `work` as the only worker of this machine that keeps a server on this set of GPUs. */
+export async function asServingHost(
+  { gpuHost: host, home, identity }: HostEnvironment,
+  environment: ServingEnvironment,
+  work: (serving: Serving) => Promise<void>,
+): Promise<void> {
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  const pool = createPool(environment.databaseUrl, { applicationName: `steadfast gpu host ${host}` });
+  const { command, address, programs } = environment;
+  const deps: KeeperDeps = {
+    servings: createPgServings(pool),
+    artifacts: createLocalArtifacts(environment.artifacts),
+    ...{ host, address, command, programs, say },
+    folder: path.join(home, 'serving', host),
+    env: {},
+    hashes: new HashCache(path.join(home, 'model-hashes.json')),
+    tools: hostTools(home),
+    times: SERVING,
+  };
+  // The GPUs are the machine's, whatever home a worker has.
+  const lock = path.join(os.tmpdir(), `steadfast-gpu-${os.userInfo().uid}`, `${host}.lock`);
+  const waiting = (holder: number) =>
+    say(`host ${host}: process ${holder} keeps its server; waiting for its end`);
+  await withLock(
+    lock,
+    async () => {
+      const stop = await keepSeen(deps, identity);
+      await work({
+        taskQueue: serverQueue(host),
+        activities: createServingActivities(deps),
+        maxConcurrentActivityTaskExecutions: 1,
+      });
+      stop();
+    },
+    waiting,
+  );
+  await pool.end();
+}
+
+function hostTools(home: string): HostTools {
+  return {
+    openLog,
+    boundLog,
+    sizeOf,
+    tail,
+    async freePort() {
+      for (;;) {
+        const port = await freePort();
+        if (claimPort(home, port)) return port;
+      }
+    },
+  };
+}
+
+/** The first time it must succeed; later it may be the ledger's turn to be away. */
+async function keepSeen(deps: KeeperDeps, identity: string): Promise<() => void> {
+  const look = async (starting: boolean): Promise<void> => {
+    await deps.servings.hostSeen(deps.host, identity);
+    const reaped = await sweepServers(deps, { starting });
+    if (reaped.length > 0)
+      deps.say(`ended ${reaped.length} servers that were left behind: ${reaped.join(', ')}`);
+  };
+  await look(true);
+  let looking = false;
+  const timer = setInterval(() => {
+    if (looking) return;
+    looking = true;
+    look(false)
+      .catch((error: unknown) => deps.say(`servers were not swept: ${String(error)}`))
+      .finally(() => {
+        looking = false;
+      });
+  }, SEEN_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

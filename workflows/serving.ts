@@ -1,0 +1,72 @@
+/**
+ * A serving: weights are samplable on some GPU host as long as anybody needs them. One host after the other is asked to
+ * keep a server; one that takes nothing from its queue, is not heard of any more, or gives up, is passed over.
+ *
+ * Where it is and who needs it are in the ledger: this workflow only sees that somebody keeps it.
+ */
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  continueAsNew,
+  isCancellation,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { SERVING } from '../temporal.config.js';
+import { causeOf } from './failure.js';
+import { keeperOn, servings } from './proxies.js';
+
+export interface ServingInput {
+  readonly serving: string;
+  /** Rounds in a row that nobody could keep it. */
+  readonly failed?: number;
+  /** How long a host may take nothing from its queue, and the pause between rounds, ms; shorter in tests. */
+  readonly hostMs?: number;
+  readonly roundMs?: number;
+}
+
+/** What no other host can help. */
+const FINAL: readonly string[] = ['trainer:bad_checkpoint', 'usage'];
+
+export async function serving(input: ServingInput): Promise<{ readonly state: 'stopped' }> {
+  const { serving: name, hostMs = SERVING.hostMs, roundMs = SERVING.roundMs } = input;
+  let failed = input.failed ?? 0;
+  try {
+    for (;;) {
+      const { closed, hosts } = await servings.nextHosts(name);
+      if (closed) return { state: 'stopped' };
+      const cause = await inTurn(name, hosts, hostMs);
+      failed = cause === null ? 0 : failed + 1;
+      if (failed >= SERVING.rounds) throw ApplicationFailure.nonRetryable(cause!, 'trainer:serving_failed');
+      if (cause !== null) await sleep(roundMs);
+      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof serving>({ ...input, failed });
+    }
+  } catch (error) {
+    const state = isCancellation(error) ? 'stopped' : 'failed';
+    if (isCancellation(error) || error instanceof ApplicationFailure || error instanceof ActivityFailure)
+      await CancellationScope.nonCancellable(() => servings.failServing(name, state, causeOf(error)));
+    throw error;
+  }
+}
+
+/** Null as soon as a host has kept it to its end; else why the last one has not. Throws what no host can help. */
+async function inTurn(name: string, hosts: readonly string[], hostMs: number): Promise<string | null> {
+  let cause = 'no GPU host has been seen: start one with `steadfast workers gpu --host NAME`';
+  for (const host of hosts) {
+    try {
+      await keeperOn(host, hostMs).keepServer(name);
+      return null;
+    } catch (error) {
+      if (isCancellation(error) || isFinal(error)) throw error;
+      cause = `host ${host}: ${causeOf(error)}`;
+      await servings.passedOver(name, cause);
+    }
+  }
+  return cause;
+}
+
+function isFinal(error: unknown): boolean {
+  const inner = error instanceof ActivityFailure ? error.cause : error;
+  return inner instanceof ApplicationFailure && FINAL.includes(inner.type ?? '');
+}
