@@ -1,41 +1,37 @@
 /** `steadfast sandbox`: the images that tool servers run from in containers. */
 import type { Command } from 'commander';
-import { UsageError } from '../core/faults.js';
-import { homeFolder } from '../infra/setup/root.mjs';
-import { print, printJson, say } from './output.js';
 
 export function registerSandbox(program: Command): void {
   const sandbox = program.command('sandbox').description('What tool servers run in.');
-  sandbox
-    .command('image')
-    .description('images of tool servers')
+  const image = sandbox.command('image').description('images of tool servers');
+  image
     .command('build')
     .description(
       'make an image of this machine’s own files, without a registry, and give it to the Docker engine',
     )
-    .argument('<suite>', 'deskbench')
+    .argument('<suite>', 'deskbench, thinkingbox, or one that was added')
     .option('--json', 'print as JSON')
     .addHelpText('after', '\nExample:\n  $ steadfast sandbox image build deskbench\n')
-    .action(build);
-}
-
-async function build(name: string, { json }: { json?: true }): Promise<void> {
-  if (name !== 'deskbench') throw new UsageError('sandbox image build', 'deskbench', `"${name}"`);
-  const { checkEngine, engineSettings, openEngine } = await import('../activities/sandbox/docker/engine.js');
-  const { rememberImage } = await import('../activities/sandbox/docker/images.js');
-  const { createDeskbench, stdioEntry } = await import('../suites/deskbench/suite.js');
-  const { loadImage } = await import('../infra/images/load.js');
-  const { programImage } = await import('../infra/images/node-image.js');
-  const settings = engineSettings(process.env);
-  const engine = await openEngine(settings);
-  await checkEngine(engine, settings);
-  const [tag] = createDeskbench().images as readonly [string];
-  const archive = await programImage({ tag, entry: stdioEntry() });
-  const id = await loadImage(engine, archive, tag);
-  await rememberImage(homeFolder(), tag, id);
-  if (json) printJson({ tag, id, bytes: archive.bytes.length });
-  else {
-    print(`${tag}  ${id}`);
-    say(`${(archive.bytes.length / 1e6).toFixed(0)} MB. Used where STEADFAST_ISOLATION=docker.`);
-  }
+    .action(async (suite: string, options: { json?: true }) =>
+      (await import('./sandbox-image.js')).build(suite, options),
+    );
+  image
+    .command('context')
+    .description('write what `docker build` needs to make the image on a base of your own')
+    .argument('<suite>', 'deskbench, thinkingbox, or one that was added')
+    .argument('<folder>', 'where to')
+    .addHelpText('after', '\nExample:\n  $ steadfast sandbox image context thinkingbox image\n')
+    .action(async (suite: string, folder: string) =>
+      (await import('./sandbox-image.js')).context(suite, folder),
+    );
+  image
+    .command('use')
+    .description('run the servers of a suite from an image that the Docker engine has')
+    .argument('<suite>', 'deskbench, thinkingbox, or one that was added')
+    .argument('<image>', 'its id, its digest, or the name that it has now')
+    .option('--json', 'print as JSON')
+    .addHelpText('after', '\nExample:\n  $ steadfast sandbox image use deskbench my/desks\n')
+    .action(async (suite: string, image: string, options: { json?: true }) =>
+      (await import('./sandbox-image.js')).use(suite, image, options),
+    );
 }

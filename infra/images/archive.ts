@@ -3,6 +3,7 @@
  * configuration, which names the digest of the layer: the same files give the same image.
  */
 import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
 import { type TarEntry, tar } from './tar.js';
 
 const EPOCH = '1970-01-01T00:00:00Z';
@@ -12,7 +13,6 @@ export interface ImageSpec {
   readonly tag: string;
   readonly files: readonly TarEntry[];
   readonly entrypoint: readonly string[];
-  readonly user: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -22,8 +22,14 @@ export interface ImageArchive {
   readonly bytes: Buffer;
 }
 
-export function imageArchive({ tag, files, entrypoint, user, labels }: ImageSpec): ImageArchive {
-  const layer = tar(files);
+/** Nobody on any host: an id that no user has. */
+const USER = '65532:65532';
+/** The only folder that can be written, in memory. */
+const TEMPORARY: TarEntry = { path: 'tmp', mode: 0o1777 };
+
+/** The folders of the files are made. Every image runs as nobody, in `/tmp`. */
+export function imageArchive({ tag, files, entrypoint, labels }: ImageSpec): ImageArchive {
+  const layer = tar([...foldersOf(files), TEMPORARY, ...files]);
   const config = Buffer.from(
     JSON.stringify({
       architecture: architecture(),
@@ -31,7 +37,7 @@ export function imageArchive({ tag, files, entrypoint, user, labels }: ImageSpec
         Entrypoint: entrypoint,
         Env: ['PATH=/usr/local/bin:/usr/bin:/bin'],
         Labels: labels,
-        User: user,
+        User: USER,
         WorkingDir: '/tmp',
       },
       created: EPOCH,
@@ -48,6 +54,15 @@ export function imageArchive({ tag, files, entrypoint, user, labels }: ImageSpec
     { path: 'manifest.json', mode: 0o644, content: Buffer.from(JSON.stringify(manifest)) },
   ]);
   return { id: `sha256:${id}`, bytes };
+}
+
+function foldersOf(files: readonly TarEntry[]): TarEntry[] {
+  const folders = new Set<string>();
+  for (const { path } of files) {
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
+  }
+  folders.delete(TEMPORARY.path);
+  return [...folders].map((path) => ({ path, mode: 0o755 }));
 }
 
 /** In the words of image configurations. */

@@ -1,14 +1,13 @@
-# The desks' server in a container, from a registry's Node.js. `steadfast sandbox image build deskbench` makes the same
-# without a registry, and without the shell and the package manager that this base brings along.
+# The desks' server in a container. `steadfast sandbox image build deskbench` makes the same without a registry, and
+# without the shell and the package manager that a base brings along; this is for those who want a base of their own.
 #
-#   npm run build
-#   npx esbuild dist/suites/deskbench/stdio.js --bundle --minify --platform=node --format=esm --outfile=server.mjs
-#   docker build -f infra/images/deskbench.Dockerfile -t steadfast/deskbench .
-#
-# Then write its id (`docker images --no-trunc`) into <STEADFAST_HOME>/images.json under the name that
-# `steadfast evaluate x --dry-run` asks for.
-FROM node:20-bookworm-slim
-COPY server.mjs /app/server.mjs
+#   steadfast sandbox image context deskbench FOLDER
+#   docker build -t steadfast/deskbench FOLDER                             from a registry's Node.js
+#   docker build --build-arg BASE=my/node -t steadfast/deskbench FOLDER    from any image with Node.js 20
+#   steadfast sandbox image use deskbench steadfast/deskbench
+ARG BASE=node:20-bookworm-slim
+FROM $BASE
+COPY app /app
 USER 65532:65532
 WORKDIR /tmp
 ENTRYPOINT ["node", "/app/server.mjs"]

@@ -1,12 +1,13 @@
-/** The shared libraries that a program of this machine is loaded with: what `ldd` says. */
+/** The shared libraries that programs of this machine are loaded with: what `ldd` says. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { UsageError } from '../../core/faults.js';
 
-/** Absolute paths where the loader looks for them. Throws `UsageError` when one is missing here. */
-export async function librariesOf(program: string): Promise<readonly string[]> {
-  const { stdout } = await promisify(execFile)('ldd', [program], { env: { LC_ALL: 'C' } });
-  return readLdd(stdout, program);
+/** Absolute paths where the loader looks for them, of programs and of libraries. Throws `UsageError` when one is missing here. */
+export async function librariesOf(files: readonly string[]): Promise<readonly string[]> {
+  const options = { env: { PATH: process.env.PATH, LC_ALL: 'C' }, maxBuffer: 2 ** 24 };
+  const { stdout } = await promisify(execFile)('ldd', [...files], options);
+  return readLdd(stdout, files[0] ?? 'nothing');
 }
 
 /** Lines are `name => /path (address)`, `/loader (address)`, `name => not found`, or the kernel's own without a path. */

@@ -3,15 +3,12 @@
  * with, and the program bundled into one file. Nothing else: no shell, no package manager.
  */
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { build } from 'esbuild';
 import { ROOT } from '../setup/root.mjs';
 import { type ImageArchive, imageArchive } from './archive.js';
 import { librariesOf } from './libraries.js';
 import type { TarEntry } from './tar.js';
 
-/** Nobody on any host: an id that no user has. */
-const USER = '65532:65532';
 const NODE = '/usr/local/bin/node';
 const PROGRAM = '/app/server.mjs';
 const RELAY = '/app/relay.mjs';
@@ -26,7 +23,7 @@ export interface ProgramImage {
 }
 
 export async function programImage({ tag, entry, relay }: ProgramImage): Promise<ImageArchive> {
-  const libraries = await librariesOf(process.execPath);
+  const libraries = await librariesOf([process.execPath]);
   const files: TarEntry[] = [
     { path: inside(NODE), mode: 0o755, content: await readFile(process.execPath) },
     { path: inside(PROGRAM), mode: 0o644, content: await bundled(entry) },
@@ -37,9 +34,8 @@ export async function programImage({ tag, entry, relay }: ProgramImage): Promise
   ];
   return imageArchive({
     tag,
-    files: [...foldersOf(files), { path: 'tmp', mode: 0o1777 }, ...files],
+    files,
     entrypoint: [NODE, PROGRAM],
-    user: USER,
     labels: {
       'steadfast.node': process.versions.node,
       ...(relay === undefined ? {} : { 'steadfast.relay': JSON.stringify([NODE, RELAY]) }),
@@ -48,7 +44,7 @@ export async function programImage({ tag, entry, relay }: ProgramImage): Promise
 }
 
 /** One file, as small as it gets: a server that starts for every try reads it every time. */
-async function bundled(entry: string): Promise<Buffer> {
+export async function bundled(entry: string): Promise<Buffer> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -62,14 +58,6 @@ async function bundled(entry: string): Promise<Buffer> {
     logLevel: 'silent',
   });
   return Buffer.from(outputFiles[0]!.contents);
-}
-
-function foldersOf(files: readonly TarEntry[]): TarEntry[] {
-  const folders = new Set<string>();
-  for (const { path } of files) {
-    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
-  }
-  return [...folders].map((path) => ({ path, mode: 0o755 }));
 }
 
 function inside(path: string): string {

@@ -4,6 +4,8 @@
  */
 const BLOCK = 512;
 const NAME_BYTES = 100;
+/** Longer paths are cut at a slash: what comes before it has a field of its own. */
+const PREFIX_BYTES = 155;
 
 export interface TarEntry {
   /** Without a leading slash. */
@@ -14,7 +16,7 @@ export interface TarEntry {
   readonly content?: Buffer;
 }
 
-/** Throws an `Error` for a path of more than 100 bytes. */
+/** Throws an `Error` for a path that cannot be cut into 155 and 100 bytes. */
 export function tar(entries: readonly TarEntry[]): Buffer {
   const sorted = [...entries].sort((a, b) => (a.path < b.path ? -1 : 1));
   const parts = sorted.flatMap((entry) => {
@@ -26,10 +28,7 @@ export function tar(entries: readonly TarEntry[]): Buffer {
 }
 
 function header({ path, mode, content }: TarEntry): Buffer {
-  const name = content ? path : `${path}/`;
-  if (Buffer.byteLength(name) > NAME_BYTES) {
-    throw new Error(`path in an image: expected at most ${NAME_BYTES} bytes, found "${path}"`);
-  }
+  const { prefix, name } = cut(content ? path : `${path}/`);
   const block = Buffer.alloc(BLOCK);
   block.write(name, 0);
   block.write(octal(mode, 8), 100);
@@ -41,9 +40,20 @@ function header({ path, mode, content }: TarEntry): Buffer {
   block.write('        ', 148);
   block.write(content ? '0' : '5', 156);
   block.write('ustar\u000000', 257, 'latin1');
+  block.write(prefix, 345);
   const sum = block.reduce((all, byte) => all + byte, 0);
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
   return block;
+}
+
+function cut(path: string): { readonly prefix: string; readonly name: string } {
+  if (Buffer.byteLength(path) <= NAME_BYTES) return { prefix: '', name: path };
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) {
+    const [prefix, name] = [path.slice(0, at), path.slice(at + 1)];
+    if (name === '' || Buffer.byteLength(prefix) > PREFIX_BYTES) break;
+    if (Buffer.byteLength(name) <= NAME_BYTES) return { prefix, name };
+  }
+  throw new Error(`path in an image: expected at most ${NAME_BYTES} bytes after a slash, found "${path}"`);
 }
 
 function octal(value: number, width: number): string {
