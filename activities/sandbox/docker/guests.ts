@@ -91,7 +91,12 @@ export class Guests implements Startable {
 /** What the sandbox is made of, without what is one try's own: what is the same here can stand in for each other. */
 export function kindOf(servers: readonly ServerSpec[], settings: GuestSettings, built: BuiltImages): string {
   const request = { name: '', servers };
-  return JSON.stringify(servers.map((spec) => [spec.name, optionsOf(spec, { request, settings, built })]));
+  const parts = servers.map((spec) => {
+    // Where an endpoint leads is nothing that the container itself knows.
+    const { endpoints = [] } = containerOf(spec);
+    return [spec.name, optionsOf(spec, { request, settings, built }), endpoints];
+  });
+  return JSON.stringify(parts);
 }
 
 function optionsOf(
