@@ -11,6 +11,8 @@ import type { JsonObject, ToolSpec } from '../message.js';
 export interface WrittenCall {
   readonly name: string;
   readonly arguments: JsonObject;
+  /** The arguments as JSON text, where JavaScript would write their numbers otherwise (`core/exact-json.ts`). */
+  readonly argumentsText?: string;
 }
 
 /** What could not be read. `call` is the index within `calls`. Each has one sentence in `problemText`. */

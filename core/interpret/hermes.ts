@@ -5,6 +5,7 @@
  * All or nothing: when one call cannot be read, the engine takes the whole text for the answer. Values keep the types
  * that the JSON gives them; schemas change nothing.
  */
+import { losesForm } from '../exact-json.js';
 import { isObject, type Json, type JsonObject } from '../message.js';
 import type { Interpretation, OutputFormat, Problem, WrittenCall } from './format.js';
 import { memberTexts, readJson } from './json-text.js';
@@ -72,7 +73,13 @@ function readCall(body: string, call: number, problems: Problem[]): WrittenCall 
     problems.push({ kind: 'arguments_not_object', call, text: JSON.stringify(values) });
     return { name, arguments: {} };
   }
-  return { name, arguments: json.unsafe ? exactArguments(body, values, call, problems) : values };
+  if (json.unsafe) return { name, arguments: exactArguments(body, values, call, problems) };
+  const text = losesForm(body) ? new Map(memberTexts(body)).get('arguments') : undefined;
+  return {
+    name,
+    arguments: values,
+    ...(text !== undefined && losesForm(text) ? { argumentsText: text } : {}),
+  };
 }
 
 /** A value that holds an integer beyond 2^53 stays text, and is named. */

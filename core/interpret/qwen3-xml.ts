@@ -39,7 +39,7 @@ const NEXT: Readonly<Record<State, Readonly<Record<string, State>>>> = {
 const NAME_IN_BODY = new RegExp(`"name"[${BLANKS}]*:[${BLANKS}]*"([^"]*)"`);
 
 /** Where no parameter was written: one object for all such calls. */
-const NO_ARGUMENTS: JsonObject = Object.freeze({});
+const NONE: Omit<WrittenCall, 'name'> = { arguments: Object.freeze({}) };
 
 export const qwen3Xml: OutputFormat = { name: 'qwen3_xml', reasons: true, interpret };
 
@@ -127,23 +127,33 @@ class CallReader {
     const name = stripped(found);
     if ((written === '' || name === '') && stripped(body) !== '') this.unreadable(body);
     if (name === '') return;
-    const values = body.includes('<') ? this.typedArguments(name, body) : NO_ARGUMENTS;
-    this.calls.push({ name, arguments: values });
+    this.calls.push({ name, ...(body.includes('<') ? this.typedArguments(name, body) : NONE) });
   }
 
-  private typedArguments(name: string, body: string): JsonObject {
+  private typedArguments(name: string, body: string): Omit<WrittenCall, 'name'> {
     const call = this.calls.length;
     const written = readParameters(body);
     if (written.unclosed !== undefined) {
       this.problems.push({ kind: 'unclosed_parameter', call, parameter: written.unclosed });
     }
+    const texts = new Map<string, string>();
     const entries = [...written.values].map(([parameter, text]): readonly [string, Json] => {
-      const { value, unsafe } = typedValue(text, this.types.of(name, parameter));
+      const { value, unsafe, written: exact } = typedValue(text, this.types.of(name, parameter));
       if (unsafe) this.problems.push({ kind: 'integer_range', call, parameter, text });
+      if (exact !== undefined) texts.set(parameter, exact);
       return [parameter, value];
     });
-    return Object.fromEntries(entries);
+    const values = Object.fromEntries(entries);
+    return { arguments: values, ...(texts.size > 0 ? { argumentsText: objectText(values, texts) } : {}) };
   }
+}
+
+/** The object as JSON text, with these members as they were written. */
+function objectText(values: JsonObject, texts: ReadonlyMap<string, string>): string {
+  const members = Object.entries(values).map(
+    ([name, value]) => `${JSON.stringify(name)}: ${texts.get(name) ?? JSON.stringify(value)}`,
+  );
+  return `{${members.join(', ')}}`;
 }
 
 function tags(alternatives: string): RegExp {

@@ -6,6 +6,7 @@
  * Python's rules, since that is what the serving engine uses: blanks around, `_` between digits, a sign, digits of
  * any script.
  */
+import { losesForm } from '../exact-json.js';
 import type { Json } from '../message.js';
 import { readJson } from './json-text.js';
 import { asciiDigits, stripped, withoutBlanks } from './python-text.js';
@@ -21,6 +22,8 @@ const MAX_NUMBER = 10_000;
 export interface TypedValue {
   readonly value: Json;
   readonly unsafe: boolean;
+  /** The JSON text that it was read from, where a number in it is written otherwise than JavaScript would. */
+  readonly written?: string;
 }
 
 /** Never throws. */
@@ -63,5 +66,6 @@ function integer(text: string, number: string): TypedValue {
 
 function json(text: string): TypedValue | undefined {
   const read = readJson(text);
-  return read?.unsafe ? { value: text, unsafe: true } : read;
+  if (read?.unsafe) return { value: text, unsafe: true };
+  return read && losesForm(text) ? { ...read, written: text.trim() } : read;
 }

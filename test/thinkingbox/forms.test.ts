@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readText } from '../../activities/policy/read-turn.js';
+import { outputFormat } from '../../core/interpret/interpret.js';
 import type { JsonObject } from '../../core/message.js';
 import type { SandboxDriver } from '../../core/sandbox.js';
 import { revisionOf } from '../../suites/thinkingbox/checkout.js';
@@ -73,6 +75,33 @@ describe.each(['forked', 'stdio'] as const)('our own cases, %s', (servers) => {
     expect(verdict).toMatchObject({ passed: true, reasons: [] });
     expect(JSON.stringify(record.messages)).toContain('300.0');
   });
+
+  test.each([
+    [
+      'qwen3_xml_plain',
+      '<tool_call>\n<function=weigh>\n<parameter=title>\nnovel\n</parameter>\n<parameter=notes>\n{"grams": 300.0}\n</parameter>\n</function>\n</tool_call>',
+    ],
+    [
+      'hermes_plain',
+      '<tool_call>{"name": "weigh", "arguments": {"title": "novel", "notes": {"grams": 300.0}}}</tool_call>',
+    ],
+  ])(
+    'so do those that a token policy writes within an object, %s',
+    { timeout: SLOW_MS },
+    async (format, raw) => {
+      const task = await suite.load('rooms.py:test_exact');
+      const notes = { type: 'object', properties: { title: { type: 'string' }, notes: { type: 'object' } } };
+      const { message } = readText(outputFormat(format), raw, [{ name: 'weigh', inputSchema: notes }], 0);
+      const read = message.toolCalls.map(({ name, arguments: args, argumentsText }) =>
+        call(name, args, argumentsText),
+      );
+      const policy = replayPolicy(read);
+      const { clean, record, fault } = await play({ task, policy, driver });
+      expect(fault).toBeUndefined();
+      expect(clean?.verdict).toMatchObject({ passed: true, reasons: [] });
+      expect(record.effects).toMatchObject({ rack: { weights: { novel: { grams: '300.0' } } } });
+    },
+  );
 
   test('what is wanted reaches neither server, agent nor trajectory', { timeout: SLOW_MS }, async () => {
     const seen = await episode('till.py:test_sale', call('peek', {}), call('create_sale', { amount: 42 }));
