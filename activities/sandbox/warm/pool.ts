@@ -52,6 +52,8 @@ export interface WarmSettings {
   /** Told of one whose release did not get through. */
   readonly leftBehind: (sandbox: { readonly name: string; readonly isolation: Isolation }) => void;
   readonly say: (line: string) => void;
+  /** A clock that never goes back, ms; the process's own when absent. */
+  readonly now?: () => number;
 }
 
 export interface WarmCounts {
@@ -128,8 +130,8 @@ export class WarmPool<T extends Startable> {
     const now = Date.now();
     const expires = Date.parse(expiresAt);
     kind.heldMs = Math.max(0, expires - now);
-    kind.demand.asked(performance.now());
-    kind.lastAsked = performance.now();
+    kind.lastAsked = this.now();
+    kind.demand.asked(kind.lastAsked);
     const at = kind.waiting.findIndex(
       (warm) => warm.sandbox.living && now < warm.until - MARGIN_MS && warm.expires >= expires,
     );
@@ -204,6 +206,10 @@ export class WarmPool<T extends Startable> {
     return kind;
   }
 
+  private now(): number {
+    return this.settings.now?.() ?? performance.now();
+  }
+
   private waiting(): number {
     return sum(this.kinds.values(), (kind) => kind.waiting.length);
   }
@@ -215,10 +221,10 @@ export class WarmPool<T extends Startable> {
       const old = kind.waiting.filter((warm) => now >= warm.until - MARGIN_MS);
       kind.waiting = kind.waiting.filter((warm) => !old.includes(warm));
       // The youngest go: others may be of use while these are not even up.
-      const surplus = kind.waiting.splice(kind.demand.wanted(performance.now()));
+      const surplus = kind.waiting.splice(kind.demand.wanted(this.now()));
       this.counts.surplus += old.length + surplus.length;
       this.endAll([...old, ...surplus]);
-      const forgotten = performance.now() - kind.lastAsked > 2 * LATELY_MS;
+      const forgotten = this.now() - kind.lastAsked > 2 * LATELY_MS;
       if (forgotten && kind.waiting.length + kind.starting === 0) this.kinds.delete(name);
     }
     this.fill();
@@ -229,7 +235,7 @@ export class WarmPool<T extends Startable> {
     const { most, atOnce } = this.settings;
     if (this.closed || performance.now() < this.pausedUntil) return;
     const missing = (kind: Kind<T>): number =>
-      kind.demand.wanted(performance.now()) - kind.waiting.length - kind.starting;
+      kind.demand.wanted(this.now()) - kind.waiting.length - kind.starting;
     for (;;) {
       const starting = sum(this.kinds.values(), (kind) => kind.starting);
       if (starting + this.waitedFor >= atOnce || starting + this.waiting() >= most) return;

@@ -7,6 +7,7 @@ import { createDockerDriver } from '../../../activities/sandbox/docker/driver.js
 import { type EngineSettings, openEngine } from '../../../activities/sandbox/docker/engine.js';
 import { rememberImage } from '../../../activities/sandbox/docker/images.js';
 import { CONTAINER_LIMITS, type ContainerLimits } from '../../../activities/sandbox/docker/limits.js';
+import type { WarmSettings } from '../../../activities/sandbox/warm/pool.js';
 import type { Sandbox, ServerSpec } from '../../../core/sandbox.js';
 import type { ImageArchive } from '../../../infra/images/archive.js';
 import { loadImage } from '../../../infra/images/load.js';
@@ -61,6 +62,9 @@ async function hostileGuests(settings: EngineSettings, home: string, archive: Im
   };
   const at = (engineSettings: EngineSettings, waitMs: number) =>
     createDockerDriver({ home, host: TEST_HOST, engine: engineSettings, waitMs });
+  /** The driver of a worker on a host of its own, which may start some ahead. */
+  const on = (host: string, warm?: WarmSettings, engineSettings: EngineSettings = settings) =>
+    createDockerDriver({ home, host, engine: engineSettings, waitMs: 30_000, ...(warm && { warm }) });
   let count = 0;
   const spec = (args: readonly string[] = [], env = {}): ServerSpec => ({
     name: 'guest',
@@ -73,6 +77,7 @@ async function hostileGuests(settings: EngineSettings, home: string, archive: Im
     driver,
     another,
     at,
+    on,
     end: () => Promise.all(homes.map((folder) => rm(folder, { recursive: true, force: true }))),
     spec,
     name: () => {
