@@ -11,6 +11,7 @@ import { patiently } from './patiently.js';
 import { progressLine } from './progress.js';
 import { snapshot } from './snapshot.js';
 import { type Trouble, troublesOf, troubleText } from './troubles.js';
+import { unattendedTexts } from './unattended.js';
 import { waitingTexts } from './waiting.js';
 
 const POLL_MS = 1_000;
@@ -39,8 +40,10 @@ export async function watch(
   try {
     while (!signal.aborted) {
       const seen = await patiently(() => snapshot(ledger, id));
-      if (!seen) refuseStopped(context);
-      else {
+      if (!seen) {
+        refuseStopped(context);
+        painter?.paint(unattended(context));
+      } else {
         const stalled = stall.lasts(seen);
         const troubles = stalled ? await troublesIfKnown(context, [id, ...idsOf(seen)]) : [];
         const waits = stalled
@@ -52,6 +55,7 @@ export async function watch(
             state: campaign.state,
             line: progressLine(campaign),
           })),
+          ...(stalled ? unattended(context) : []),
           ...waits.map((text) => ({ id: 'providers', state: 'running', line: pc.yellow(`! ${text}`) })),
           ...troubles.map((trouble) => ({
             id: `${trouble.activity} ${trouble.reason}`,
@@ -76,6 +80,14 @@ function refuseStopped({ info }: StackContext): void {
   // Without processes it is not a local stack, and its silence is the network's.
   if (info.processes.length === 0 || readState(info.home)) return;
   throw new Error('the local stack was stopped while this was watched; run the same command again to go on');
+}
+
+function unattended({ info }: StackContext): readonly Painted[] {
+  return unattendedTexts(info).map((text) => ({
+    id: 'stack',
+    state: 'running',
+    line: pc.yellow(`! ${text}`),
+  }));
 }
 
 type Seen = NonNullable<Awaited<ReturnType<typeof snapshot>>>;
