@@ -15,10 +15,11 @@ export interface AttemptOptions {
 
 /**
  * Tries that met a trainer that had lost the weights, e.g. because it was killed, do not use up the attempt's own: the
- * restored trainer answers the next one. Nor do those whose container ended with its engine: the next one waits until
- * the engine answers. Bounded, so that what never gets better ends the attempt.
+ * restored trainer answers the next one. Nor do those whose container was killed from outside, as an engine that ends
+ * does, or ended with its engine: the next one waits until the engine answers. Bounded, so that what never gets better
+ * ends the attempt.
  */
-const FORGIVEN: ReadonlySet<string | undefined> = new Set(['weights_unavailable', 'engine_lost']);
+const FORGIVEN: ReadonlySet<string | undefined> = new Set(['weights_unavailable', 'killed', 'engine_lost']);
 const MOST_FORGIVEN = 20;
 
 /** Returns the clean summary, or the system error of the last try. */

@@ -53,8 +53,11 @@ export interface ServerLink {
   readonly health?: () => Promise<string | undefined>;
 }
 
-/** The bounds of a guest, and the end of the engine itself, that are told apart from any other end of its session. */
-export type LostBy = 'out_of_memory' | 'output_limit' | 'engine_lost';
+/**
+ * Ends of a session that are told apart from any other: the bounds of a guest, SIGKILL from outside (an engine that ends,
+ * a person), and an engine that does not say.
+ */
+export type LostBy = 'out_of_memory' | 'output_limit' | 'killed' | 'engine_lost';
 
 export class McpSession implements ToolSession {
   private readonly servers = new Map<string, Connected & { readonly link: ServerLink }>();

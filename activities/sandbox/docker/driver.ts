@@ -103,7 +103,7 @@ function reap(docker: Docker, name: string, { home }: DockerDriverOptions): Prom
 
 /** It was never spoken to: nothing that it might have done is lost with it. */
 function diedWaiting(error: unknown): boolean {
-  return error instanceof Fault && (error.code === 'start_failed' || error.code === 'engine_lost');
+  return error instanceof Fault && ['start_failed', 'killed', 'engine_lost'].includes(error.code ?? '');
 }
 
 /** The session over the containers of a sandbox; takes them away when it cannot be had. */

@@ -8,6 +8,8 @@ import { Fault } from '../../../core/faults.js';
 
 /** Between two looks at an engine that does not answer. */
 const AGAIN_MS = 500;
+/** An engine that is about to end kills what is started on it, and refuses it, while it still answers: so often at most. */
+const MOST_TURNED_AWAY = 5;
 /** An engine that hangs takes connections and says nothing. */
 const PING_MS = 5_000;
 
@@ -30,29 +32,45 @@ export async function throughOutages<T>(
 ): Promise<T> {
   const until = performance.now() + waitMs;
   const over = (): boolean => signal.aborted || performance.now() + AGAIN_MS > until;
-  for (;;) {
+  for (let turnedAway = 0; ; ) {
     try {
       return await work();
     } catch (error) {
       if (over() || (error instanceof Fault && !error.retry)) throw error;
-      if (!engineGone(error) && (await answers(engine))) throw error;
-      do {
+      if (!engineGone(error) && (await answers(engine))) {
+        if (!engineEnded(error) || turnedAway === MOST_TURNED_AWAY) throw error;
+        await sleep(AGAIN_MS * 2 ** turnedAway);
+        turnedAway += 1;
+      }
+      while (!(await answers(engine))) {
         if (over()) throw error;
         await sleep(AGAIN_MS);
-      } while (!(await answers(engine)));
+      }
       // Gone again: the next round says so.
       await takeBack().catch(() => undefined);
     }
   }
 }
 
+/** Whether the engine has killed what was started, or failed to start it for a reason of its own. */
+function engineEnded(error: unknown): boolean {
+  return causes(error).some(({ code, statusCode = 0 }) => code === 'killed' || statusCode >= 500);
+}
+
 /** Whether an error, or what caused it, says that the engine's side of a connection is no more. */
-export function engineGone(error: unknown): boolean {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    const { code } = each as { code?: string };
-    if (code === 'engine_lost' || (code !== undefined && GONE.has(code))) return true;
-  }
-  return false;
+function engineGone(error: unknown): boolean {
+  return causes(error).some(({ code }) => code === 'engine_lost' || (code !== undefined && GONE.has(code)));
+}
+
+interface Said {
+  /** Of the system, or of a fault of ours. */
+  readonly code?: string;
+  /** Of the engine's answer. */
+  readonly statusCode?: number;
+}
+
+function causes(error: unknown): readonly Said[] {
+  return error instanceof Error ? [error as Said, ...causes(error.cause)] : [];
 }
 
 /** The client's types know of no signal here; the client does. */

@@ -9,6 +9,8 @@ import { Frames } from './frames.js';
 import type { Relay } from './relay/host.js';
 
 const LAST_WORDS_BYTES = 2_000;
+/** Exit code of what SIGKILL has ended. */
+const KILLED = 137;
 /** How long the engine may take to say how a container ended; then only that it ended is known. */
 const POST_MORTEM_MS = 5_000;
 /** Longer than any episode; the engine itself keeps only its last few hundred events. */
@@ -152,6 +154,8 @@ export class ContainerTransport implements Transport {
       await this.container.wait({ abortSignal: signal });
       const { State } = await this.container.inspect({ abortSignal: signal });
       if (State.OOMKilled) this.by = 'out_of_memory';
+      // Nothing inside can kill the first process of a container in that way.
+      else if (State.ExitCode === KILLED) this.by = 'killed';
       this.how = State.OOMKilled ? '(killed: out of memory) ' : `(exit ${State.ExitCode}) `;
     } catch (error) {
       const { statusCode } = error as { statusCode?: number };
