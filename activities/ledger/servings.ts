@@ -26,7 +26,9 @@ const WANT = {
       problem = CASE WHEN servings.state IN ('stopped', 'failed') THEN NULL ELSE servings.problem END,
       restarts = CASE WHEN servings.state IN ('stopped', 'failed') THEN 0 ELSE servings.restarts END,
       reference = CASE WHEN servings.spec -> 'weights' = excluded.spec -> 'weights' THEN servings.reference END,
-      spec = excluded.spec, changed_at = now()`,
+      changed_at = CASE WHEN servings.state IN ('stopped', 'failed') OR servings.spec <> excluded.spec
+        THEN now() ELSE servings.changed_at END,
+      spec = excluded.spec`,
 };
 const LEASE = {
   name: 'lease serving',
@@ -76,6 +78,7 @@ const NOTE = {
 const TAKE = {
   name: 'take serving',
   text: `UPDATE servings SET host = $2, changed_at = now(),
+      state = CASE WHEN state IN ('ready', 'unwell') THEN 'starting' ELSE state END,
       endpoint = CASE WHEN host = $2 THEN endpoint END,
       weight_version = CASE WHEN host = $2 THEN weight_version END
     WHERE name = $1 AND state NOT IN ('stopped', 'failed') RETURNING name`,

@@ -45,8 +45,9 @@ export function createServingControl({ ledger, servings }: ServingControlDeps) {
     },
 
     /**
-     * Waits until the campaign's weights are samplable. `idle`: nobody works on it, so its workflow is to be started.
-     * Throws `Fault('trainer')` when the serving has failed.
+     * Waits until the campaign's weights are samplable, as their keeper says from now on: what it said before may be of
+     * a server that has just died, on a host that is not missed yet. `idle`: nobody works on it, so its workflow is to be
+     * started. Throws `Fault('trainer')` when the serving has failed.
      */
     async awaitServing(
       campaign: string,
@@ -54,10 +55,12 @@ export function createServingControl({ ledger, servings }: ServingControlDeps) {
       const { cancellationSignal: signal } = Context.current();
       const { name, spec } = await specOf(campaign);
       const wanted = spec.weights.weightVersion;
+      const before = (await servings.serving(name))?.changedAt;
       for (;;) {
         const row = await servings.serving(name);
         if (row?.state === 'failed') throw failed(row);
-        if (row?.state === 'ready' && row.weightVersion === wanted) return { weightVersion: wanted };
+        const said = row?.changedAt !== before;
+        if (said && row?.state === 'ready' && row.weightVersion === wanted) return { weightVersion: wanted };
         if (!row || row.state === 'stopped' || isIdle(row)) return { idle: true };
         await paused(LOOK_MS, signal);
       }

@@ -255,6 +255,7 @@ async function watch(
         const end = whyEnd(now, host);
         if (end) return end;
         if (JSON.stringify(now?.spec) !== JSON.stringify(row.spec)) return 'changed';
+        await servings.note(row.name, {}, host);
         await servings.serverKept(server.id, new Date(Date.now() + times.keptMs));
         tools.boundLog(server.log);
       }

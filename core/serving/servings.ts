@@ -52,6 +52,7 @@ export interface ServingRow {
   readonly problem: string | null;
   /** Who needs it. */
   readonly holders: readonly string[];
+  /** When anything of it was noted last; its keeper does so every few seconds, and nobody else while it is ready. */
   readonly changedAt: string;
 }
 
@@ -119,7 +120,7 @@ export interface Servings {
   servingOf(weightVersion: string): Promise<ServingRow | undefined>;
   /** Newest first. */
   servings(): Promise<readonly ServingRow[]>;
-  /** With `host`, only while the serving is this host's: false where it has moved away, or is no more. */
+  /** An empty note says that all is as it was. With `host`, only while the serving is this host's: false where it has moved away, or is no more. */
   note(name: string, note: ServingNote, host?: string): Promise<boolean>;
   /** The serving is this host's from here on. False when it has stopped or failed. */
   takeServing(name: string, host: string): Promise<boolean>;

@@ -152,6 +152,7 @@ test('never two servers on one host: what is left of another serving is ended fi
   await host.ready(name);
   const before = await host.server();
   first.leave();
+  await expect(first.ended).rejects.toThrow('killed');
   await host.want(`${name}-b`);
   host.keep(`${name}-b`);
   await host.ready(`${name}-b`);
@@ -186,10 +187,11 @@ test('a serving that has moved to another host is ended here', async () => {
 
 test('a worker that starts ends what belongs elsewhere by now', async () => {
   await host.want(name);
-  const { leave } = host.keep(name);
+  const { leave, ended } = host.keep(name);
   await host.ready(name);
   const { id } = await host.server();
   leave();
+  await expect(ended).rejects.toThrow('killed');
   await host.servings.takeServing(name, 'elsewhere');
   expect(await sweepServers(host.deps(), { starting: true })).toEqual([id]);
   expect(await processes(id)).toEqual([]);
