@@ -233,7 +233,7 @@ export const ACTIVITIES = {
     /** The first time that a model is hashed is the longest of all answers. */
     startToCloseTimeout: 30 * 60_000,
     heartbeatTimeout: HEARTBEAT.timeoutMs,
-    retry: { initialInterval: 500, backoffCoefficient: 2, maximumAttempts: 2 },
+    retry: { maximumAttempts: 1 },
   },
   gpu: {
     startToCloseTimeout: 60 * 60_000,

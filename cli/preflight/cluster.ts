@@ -49,21 +49,24 @@ export async function askCluster(client: Client, run: string, trainer: VerlConfi
     }
   };
 
-  const facts = new Map<string, HostFacts>();
-  const clocks = new Map<string, ClockBounds>();
   const questions = questionsOf(trainer);
-  await Promise.all(
+  const answers = await Promise.all(
     asked.map(async (host) => {
       const before = Date.now();
       const answer = await ask<HostFacts>({ host, activity: 'hostFacts', args: [questions] });
-      const after = Date.now();
-      if (answer instanceof HostSilent) silent.set(host, answer.message);
-      else {
-        facts.set(host, answer);
-        clocks.set(host, { least: answer.endedAt - after, most: answer.startedAt - before });
-      }
+      return { host, answer, before, after: Date.now() };
     }),
   );
+  // In the order of the run file, whoever was first to answer: the same cluster gives the same words.
+  const facts = new Map<string, HostFacts>();
+  const clocks = new Map<string, ClockBounds>();
+  for (const { host, answer, before, after } of answers) {
+    if (answer instanceof HostSilent) silent.set(host, answer.message);
+    else {
+      facts.set(host, answer);
+      clocks.set(host, { least: answer.endedAt - after, most: answer.startedAt - before });
+    }
+  }
   const answering = [...facts.keys()];
   const [first] = answering;
   const listed =
@@ -126,27 +129,29 @@ type Ask = <T>(question: HostQuestion) => Promise<T | HostSilent>;
 async function proveShared(ask: Ask, hosts: readonly string[], folder: string) {
   const mark = randomBytes(6).toString('hex');
   const nameOf = (host: string): string => `${host}-${mark}`;
-  const written = new Map<string, ProbeFile>();
-  const unwritten = new Map<string, string>();
-  const sights = new Map<string, ProbeSight>();
-  await Promise.all(
+  const writes = await Promise.all(
     hosts.map(async (host) => {
-      const answer = await ask<ProbeFile>({ host, activity: 'writeProbe', args: [folder, nameOf(host)] });
-      if (answer instanceof HostSilent) unwritten.set(host, answer.message);
-      else written.set(host, answer);
+      const args = [folder, nameOf(host)];
+      return [host, await ask<ProbeFile>({ host, activity: 'writeProbe', args })] as const;
     }),
   );
-  await Promise.all(
-    hosts.map(async (host) => {
+  const written = new Map(
+    writes.flatMap(([host, file]) => (file instanceof HostSilent ? [] : [[host, file]])),
+  );
+  const unwritten = new Map(
+    writes.flatMap(([host, file]) => (file instanceof HostSilent ? [[host, file.message]] : [])),
+  );
+  const reads = await Promise.all(
+    hosts.map(async (host): Promise<[string, ProbeSight]> => {
       const others = [...written].filter(([writer]) => writer !== host);
-      if (others.length === 0) return;
+      if (others.length === 0) return [host, {}];
       const args = [folder, others.map(([, file]) => file)];
       const answer = await ask<ProbeSight>({ host, activity: 'readProbe', args });
       const sight = others.map(([writer]) => [
         writer,
         answer instanceof HostSilent ? answer.message : (answer[nameOf(writer)] ?? 'no answer'),
       ]);
-      sights.set(host, Object.fromEntries(sight));
+      return [host, Object.fromEntries(sight)];
     }),
   );
   await Promise.all(
@@ -154,5 +159,5 @@ async function proveShared(ask: Ask, hosts: readonly string[], folder: string) {
       ask<void>({ host, activity: 'removeProbe', args: [folder, name] }),
     ),
   );
-  return { sights, unwritten };
+  return { sights: new Map(reads), unwritten };
 }

@@ -27,8 +27,10 @@ const SOURCES = [
   'test/fuzz',
   'test/vllm-parity',
   'test/setup/harness.ts',
+  'test/stand-in-cluster',
   'test/sandbox/docker/desk-stack.ts',
   'test/sandbox/docker/own-engine.ts',
+  'test/sandbox/docker/fixtures/warm-worker.ts',
   'temporal.config.ts',
 ];
 const COPIED = new Set(['.sql', '.json', '.css', '.mjs']);

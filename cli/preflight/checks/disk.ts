@@ -8,7 +8,7 @@ import type { Check, ClusterAsked } from '../asked.js';
 
 /** Float32 weights, and AdamW's two moments of each. */
 const BYTES_PER_PARAMETER = 12;
-const GIB = 2 ** 30;
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 export const disk: Check<ClusterAsked> = {
   name: 'room for checkpoints',
@@ -19,24 +19,28 @@ export const disk: Check<ClusterAsked> = {
     if (parameters === 0) return skipped('no host has answered with the size of the model');
     const kept = retained(asked.config);
     const needed = (kept + 1) * parameters * BYTES_PER_PARAMETER;
-    const size = `${kept} that stay and one being written, ${gib(parameters * BYTES_PER_PARAMETER)} each`;
+    const what = `${kept} that stay and one being written, ${size(parameters * BYTES_PER_PARAMETER)} each`;
     const problems = facts.flatMap(([host, { folders }]): Finding[] => {
       const folder = folders[trainer.checkpoints];
       if (!folder || folder.problem !== null || folder.freeBytes >= needed) return [];
       return [
         {
           place: `${trainer.checkpoints} on ${host}`,
-          expected: `${gib(needed)} free for ${size}`,
-          found: `${gib(folder.freeBytes)} free`,
+          expected: `${size(needed)} free for ${what}`,
+          found: `${size(folder.freeBytes)} free`,
           fix: 'Make room, or keep fewer: train.keepLast, train.keepEvery.',
         },
       ];
     });
-    return unless(problems, `${gib(needed)}: ${size}`);
+    return unless(problems, `${size(needed)}: ${what}`);
   },
 };
 
-const gib = (bytes: number): string => `${(bytes / GIB).toFixed(bytes < 10 * GIB ? 1 : 0)} GiB`;
+function size(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const value = bytes / 2 ** (10 * power);
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[power]}`;
+}
 
 /** Most checkpoints that retention ever leaves. */
 export function retained({

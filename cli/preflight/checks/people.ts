@@ -79,7 +79,7 @@ async function answer(endpoint: Endpoint, person: PersonRef | undefined, signal:
       signal,
     );
   } else {
-    const question = judgePrompt('Does the message tell the refund of $80 ?', 'the refund is $80 .');
+    const question = judgePrompt('Does the message say "$80" ?', 'the refund is $80 .');
     await createJudge(model, meter, ANSWER_MS).ask(question, signal);
   }
 }
