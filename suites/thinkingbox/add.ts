@@ -1,8 +1,9 @@
 /** What `suite add` does: everything is checked and made before anything is remembered. */
 import { resolve } from 'node:path';
 import { checkCheckout, revisionOf } from './checkout.js';
-import { ADDED, openRegistered } from './open.js';
+import { ADDED, openRegistered, searchOf } from './open.js';
 import { homeOf, type Registration, register } from './registration.js';
+import { checkSearch } from './search.js';
 
 export interface AddedSuite {
   readonly name: string;
@@ -46,6 +47,10 @@ export async function addThinkingBox(request: {
     ...(python?.includes('/') ? { python: resolve(python) } : {}),
     ...(accepted === undefined ? {} : { accepted }),
   };
+  if (settings.search) {
+    report('asking the search service');
+    await checkSearch(searchOf(settings.search, env));
+  }
   report('reading the cases');
   const suite = await openRegistered(name, { settings, places: ADDED }, home, env, report);
   try {

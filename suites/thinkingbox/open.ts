@@ -4,6 +4,7 @@ import { UsageError } from '../../core/faults.js';
 import { checkCheckout } from './checkout.js';
 import { prepareThinkingBox } from './python.js';
 import { homeOf, type Registration, readRegistrations } from './registration.js';
+import type { SearchPlace } from './search.js';
 import { createThinkingBox, readList, type ThinkingBoxSuite } from './suite.js';
 import { SERVER_STARTS, type ServerStart } from './task.js';
 
@@ -118,11 +119,12 @@ function fromEnvironment(env: Environment, added: Registration | undefined): Giv
   };
 }
 
-function searchOf(search: NonNullable<Registration['search']>, env: Environment) {
+/** Address and key of the search service. Throws `UsageError` for a variable without a value. */
+export function searchOf(search: NonNullable<Registration['search']>, env: Environment): SearchPlace {
   const { url, keyEnv } = search;
   if (keyEnv === undefined) return { url, key: '' };
   const key = env[keyEnv];
-  if (key) return { url, key };
+  if (key) return { url, key, keyEnv };
   throw new UsageError(keyEnv, `the key of the Typesense at ${url}`, 'nothing');
 }
 

@@ -120,7 +120,12 @@ export class ThinkingBoxTask implements Task {
 
   async toolSays(tool: string, answer: string, signal: AbortSignal): Promise<ToolSaid | undefined> {
     if (!this.loaded.directTools.includes(tool)) return undefined;
-    return this.ask({ op: 'direct', body: { name: this.ref.id, tool, text: answer }, reply: toolSaid, signal });
+    return this.ask({
+      op: 'direct',
+      body: { name: this.ref.id, tool, text: answer },
+      reply: toolSaid,
+      signal,
+    });
   }
 
   /** By the official simulated user's own code: its words, and its reading of the answer. */

@@ -76,8 +76,9 @@ test('the listing is kept, and made again when a file has changed and been accep
   const [kept = ''] = await readdir(join(home, 'thinkingbox'));
   const path = join(home, 'thinkingbox', kept);
   // What is kept is what is read.
-  const listing = JSON.parse(await readFile(path, 'utf8')) as { domain: string | null }[];
-  await writeFile(path, JSON.stringify(listing.map((one) => ({ ...one, domain: 'kept' }))));
+  const listing = JSON.parse(await readFile(path, 'utf8')) as { cases: object[] };
+  const cases = listing.cases.map((one) => ({ ...one, domain: 'kept' }));
+  await writeFile(path, JSON.stringify({ ...listing, cases }));
   expect((await add()).domains).toEqual({ kept: first.tasks });
   // Half of it is as good as none.
   await writeFile(path, '[{"id": ');
