@@ -14,6 +14,7 @@ import { createServingControl } from '../activities/serving/control.js';
 import { QUEUES } from '../temporal.config.js';
 import { heartbeats } from './heartbeats.js';
 import { workerMain } from './main.js';
+import { programFacts } from './program-facts.js';
 import { runWorker } from './run-worker.js';
 import { requireSameStore } from './same-store.js';
 import { suiteRegistry } from './suites.js';
@@ -26,6 +27,7 @@ await workerMain(async (environment) => {
     artifacts: createLocalArtifacts(environment.artifacts),
     suite: suiteRegistry(),
     reports: path.join(environment.home, 'reports'),
+    program: programFacts(),
   };
   await runWorker(environment, {
     taskQueue: QUEUES.pipeline,

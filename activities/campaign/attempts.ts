@@ -6,6 +6,7 @@ import type { CampaignPlan, ShardPlan } from '../../core/orchestration.js';
 import { seedOf } from '../../core/seed.js';
 import { encodePositions } from '../../core/shards.js';
 import { type CampaignDeps, type Configurations, taskRef, taskRefs } from './deps.js';
+import { keepRecord } from './reproducibility.js';
 import { screenedProbe } from './screen.js';
 import { refuseChangedSuite } from './suite-guard.js';
 import { summarise } from './summary.js';
@@ -20,6 +21,7 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
       await refuseChangedSuite(deps, id);
       await ledger.reopenExhausted(id);
       await ledger.setCampaignState(id, 'running');
+      await keepRecord(deps, id);
       return {
         id,
         state: 'running',
@@ -74,6 +76,7 @@ export function createAttemptsActivities(deps: CampaignDeps, configs: Configurat
     async closeCampaign(id: string, state: CampaignState, cause: string | null): Promise<void> {
       const config = await configs.ofKind(id, 'probe', 'eval');
       const result = await summarise(ledger, id, config);
+      await keepRecord(deps, id);
       // Noted, not replaced: the checkpoint that `latest` meant stays.
       await ledger.noteOnCampaign(id, { ...result, cause }, state);
     },

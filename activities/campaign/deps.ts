@@ -3,6 +3,7 @@ import type { ArtifactStore } from '../../core/artifacts.js';
 import type { AttemptsConfig, CampaignConfig, PipelineConfig, TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { CampaignRow, Ledger } from '../../core/ledger.js';
+import type { ProgramFacts } from '../../core/reproducibility.js';
 import type { Suite, TaskRef } from '../../core/suite.js';
 
 export interface CampaignDeps {
@@ -12,6 +13,8 @@ export interface CampaignDeps {
   readonly suite: (name: string) => Promise<Suite>;
   /** Folder for reports and `metrics.jsonl`, one subfolder a campaign. */
   readonly reports: string;
+  /** For reproducibility records; absent: they say nothing of the program. */
+  readonly program?: () => Promise<ProgramFacts>;
 }
 
 /** A campaign's row. Throws `Fault('ledger', code: 'unknown_campaign')`, which no retry can help. */

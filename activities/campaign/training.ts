@@ -10,6 +10,7 @@ import { stepsInAll, validationConfig } from '../../core/stage-configs.js';
 import { writeMetricsFile } from '../report/metrics-jsonl.js';
 import { assembleBatch } from './batch.js';
 import { type CampaignDeps, type Configurations, campaignRow, taskRef, taskRefs } from './deps.js';
+import { keepRecord } from './reproducibility.js';
 import { firstCursor, reuseEpisodes } from './reuse.js';
 import { allGroups, candidates, endedGroups, priorGroups, startedGroups } from './step-groups.js';
 import { samplingMetrics, stageMetrics } from './step-metrics.js';
@@ -36,6 +37,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       const config = await configs.ofKind(run, 'train');
       await refuseChangedSuite(deps, run);
       await ledger.setCampaignState(run, 'running');
+      await keepRecord(deps, run);
       const ended = (await ledger.steps(run)).filter(hasEnded).length;
       return {
         id: run,
@@ -204,6 +206,7 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       const steps = await ledger.steps(run);
       const ended = steps.filter(hasEnded);
       const weightDigest = ended.at(-1)?.weightDigest ?? null;
+      await keepRecord(deps, run);
       await ledger.noteOnCampaign(run, { cause, steps: ended.length, weightDigest }, state);
     },
   };

@@ -20,6 +20,8 @@ export interface CampaignSnapshot {
   readonly training: TrainingSnapshot | null;
   /** Names of the files that its rows were imported from; null for a campaign that ran here. */
   readonly imported: readonly string[] | null;
+  /** Artifact with what it would take to make it again; null: it has not begun, or is from before there was one. */
+  readonly reproducibility: string | null;
   /** Why its results are not comparable with published ones; absent: they are. */
   readonly notComparable?: readonly string[];
 }
@@ -90,6 +92,7 @@ async function one(
         : (left / perMinute) * 60,
     training,
     imported: importedModel(row?.config)?.files.map(({ name }) => name) ?? null,
+    reproducibility: (row?.result as { reproducibility?: string } | null)?.reproducibility ?? null,
     ...(config?.notComparable ? { notComparable: config.notComparable } : {}),
   };
 }
