@@ -9,48 +9,42 @@ import { createStoreClaims } from '../activities/ledger/artifact-store.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createPgRates } from '../activities/ledger/rates.js';
+import { createPgServings } from '../activities/ledger/servings.js';
 import { ProviderGates } from '../activities/policy/rate-gate.js';
-import {
-  checkEngine,
-  engineMachine,
-  engineSettings,
-  openEngine,
-} from '../activities/sandbox/docker/engine.js';
+import { servedVersion } from '../activities/serving/control.js';
+import { servedAt } from '../activities/serving/served-at.js';
 import { poolQueue } from '../core/sharing.js';
 import { QUEUES } from '../temporal.config.js';
+import { capacity } from './capacity.js';
 import { sandboxDrivers } from './drivers.js';
 import { createLeftovers } from './leftovers.js';
-import { thisMachine } from './machine.js';
 import { workerMain } from './main.js';
 import { runWorker } from './run-worker.js';
 import { requireSameStore } from './same-store.js';
-import { slotOptions, slotsOf } from './slots.js';
 import { scriptedPolicy, suiteRegistry } from './suites.js';
 import { keepSweeping } from './sweep.js';
+import { warmOf } from './warm.js';
 
 await workerMain(async (environment) => {
-  // An engine that is not there is said at once, not by every episode.
-  let machine = thisMachine();
-  if (environment.isolation === 'docker') {
-    const settings = engineSettings(process.env);
-    const engine = await openEngine(settings);
-    await checkEngine(engine, settings);
-    machine = await engineMachine(engine);
-  }
-  const computed = slotsOf(environment.isolation, machine, environment.workersHere);
-  const { options, said } = slotOptions(environment.slots, computed);
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  const { options, said, slots, machine } = await capacity(environment, say);
   const taskQueue = poolQueue(QUEUES.sandbox, environment.pool);
   process.stdout.write(`sandbox worker ${environment.identity}, queue ${taskQueue}: ${said}\n`);
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast sandbox worker' });
   await requireSameStore(createStoreClaims(pool), environment);
   const ledger = createPgLedger(pool);
   const configs = new Configurations(ledger);
-  const driver = sandboxDrivers(environment.home, environment.isolation);
   // What is to be ended is ended by the driver that made it, not by the one that the operator demands now.
   const ending = { ledger, driver: sandboxDrivers(environment.home) };
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
   const stopSweeping = await keepSweeping({ ...ending, environment }, say);
   const leftovers = createLeftovers({ ...ending, say });
+  const leftBehind: typeof leftovers.add = (sandbox) => leftovers.add(sandbox);
+  const { home, isolation, host, identity, workersHere } = environment;
+  const driver = sandboxDrivers(home, isolation, {
+    ...{ ledger, host, worker: identity, leftBehind, say },
+    most: environment.warm ?? warmOf(slots, machine, workersHere),
+    atOnce: machine.cpus,
+  });
   const suite = suiteRegistry();
   const sameSuite = suiteGuard({ ledger, suite });
   const artifacts = createLocalArtifacts(environment.artifacts);
@@ -61,6 +55,7 @@ await workerMain(async (environment) => {
     artifacts,
     trainerUrl: `${environment.trainerUrl}/v1`,
     gate,
+    served: servedAt(createPgServings(pool)),
     scripted: async (name, settings) => scriptedPolicy(await suite(name), settings),
   });
   await runWorker(environment, {
@@ -75,7 +70,7 @@ await workerMain(async (environment) => {
       people,
       host: environment.host,
       worker: environment.identity,
-      leftBehind: (sandbox) => leftovers.add(sandbox),
+      leftBehind,
       config: async (campaign) => {
         await sameSuite(campaign);
         const config = await configs.of(campaign);
@@ -83,10 +78,12 @@ await workerMain(async (environment) => {
         people(config);
         return config;
       },
-      parity: (model, signal) => policies.parity(model, signal),
+      parity: async (model, signal, campaign) =>
+        policies.parity(model, signal, await servedVersion(ledger, campaign, model)),
     }),
     ...options,
   });
+  await driver('docker').close?.();
   stopSweeping();
   leftovers.stop();
   await pool.end();

@@ -9,6 +9,7 @@ import { recoverBench } from './recover.js';
 import { renderBench } from './render.js';
 import { replayBench } from './replay.js';
 import { resultsBench } from './results.js';
+import { sandboxBench } from './sandbox.js';
 import { selectBench } from './select.js';
 import { stepBench } from './step.js';
 import { thinkingboxBench } from './thinkingbox.js';
@@ -22,6 +23,7 @@ export const benches: readonly Bench[] = [
   orchestrationBench,
   ledgerBench,
   stepBench,
+  sandboxBench,
   thinkingboxBench,
   killBench,
   recoverBench,

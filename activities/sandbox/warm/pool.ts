@@ -5,7 +5,7 @@
  *   written down → started → waiting → taken once, or ended
  *
  * A taken one never comes back. One that ended by itself while it waited is noticed, ended and counted, and not handed
- * out. How many wait follows the demand, up to a bound over all kinds; starts that somebody waits for go first.
+ * out. How many wait follows the demand, up to a bound over all kinds; starts that somebody waits for come first.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,7 +47,7 @@ export interface WarmSettings {
   readonly worker: string;
   /** Most that may wait, over all kinds; 0: none. */
   readonly most: number;
-  /** Starts at a time, those that somebody waits for included. */
+  /** Starts at a time, those that somebody waits for included; one is always made ahead. */
   readonly atOnce: number;
   /** Told of one whose release did not get through. */
   readonly leftBehind: (sandbox: { readonly name: string; readonly isolation: Isolation }) => void;
@@ -238,7 +238,8 @@ export class WarmPool<T extends Startable> {
       kind.demand.wanted(this.now()) - kind.waiting.length - kind.starting;
     for (;;) {
       const starting = sum(this.kinds.values(), (kind) => kind.starting);
-      if (starting + this.waitedFor >= atOnce || starting + this.waiting() >= most) return;
+      // One at a time in any case: where every episode waits for a start of its own, nothing else would ever be ahead.
+      if (starting >= Math.max(1, atOnce - this.waitedFor) || starting + this.waiting() >= most) return;
       const [kind] = [...this.kinds.values()].sort((a, b) => missing(b) - missing(a));
       if (!kind || missing(kind) <= 0) return;
       kind.starting += 1;
