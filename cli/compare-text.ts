@@ -34,7 +34,9 @@ function figures({ after, paired }: ComparisonData, shown: readonly EvaluationRe
     head: [
       '',
       ...shown.map(({ id, coverage }) =>
-        coverage.complete ? id : `${id}\n(incomplete: ${coverage.clean} of ${coverage.planned})`,
+        coverage.complete
+          ? id
+          : `${id}\n(incomplete: ${count(coverage.clean)} of ${count(coverage.planned)} attempts)`,
       ),
       ...(two ? ['difference'] : []),
     ],

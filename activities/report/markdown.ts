@@ -22,6 +22,7 @@ import { colophon, GLOSSARY } from './sections/ending.js';
 import { stagesOf } from './sections/integrity.js';
 import { lede } from './sections/lede.js';
 import { lineTitle } from './sections/scores.js';
+import { partialMark } from './sections/totals.js';
 
 const CELL_LIMIT = 300;
 
@@ -227,6 +228,8 @@ function notices(data: ReportData): readonly string[] {
 export function renderMarkdown(data: ReportData): string {
   const { run, probe, integrity } = data;
   const part = (title: string, body: string | null): readonly string[] => (body ? [`## ${title}`, body] : []);
+  const mark = partialMark(data.before, data.after);
+  const partly = mark === '' ? '' : ` (${mark})`;
   const blocks: readonly string[] = [
     `# ${cell(run.id)}`,
     cell(lede(data)),
@@ -238,7 +241,7 @@ export function renderMarkdown(data: ReportData): string {
         ? [`- weights ${code(shortDigest(run.baseDigest))} → ${code(shortDigest(run.finalDigest))}`]
         : []),
     ].join('\n'),
-    ...part('Scores', scores(data.before, data.after)),
+    ...part(`Scores${partly}`, scores(data.before, data.after)),
     ...part('Change', comparison(data)),
     ...part('Training', training(data)),
     ...part(
@@ -255,7 +258,7 @@ export function renderMarkdown(data: ReportData): string {
           )
         : null,
     ),
-    ...part('Cost', cost(data)),
+    ...part(`Cost${partly}`, cost(data)),
     ...part('Episodes', conduct(data)),
     ...part('Coverage', coverage(data)),
     ...part(

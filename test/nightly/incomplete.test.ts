@@ -71,7 +71,7 @@ it('compared, both in text and in the page, it says so, and exits 3', async () =
   const out = join(home, 'comparison.html');
   const ran = await steadfast(home, 'compare', 'part', 'part', '--allow-incomplete', '--out', out);
   expect(ran.code).toBe(3);
-  expect(ran.out).toMatch(/\(incomplete: 10 of 12\)/);
+  expect(ran.out).toMatch(/\(incomplete: 10 of 12 attempts\)/);
   expect(readFileSync(out, 'utf8')).toMatch(/Incomplete coverage, scores of 10 of 12 attempts/);
   const refused = await steadfast(home, 'compare', 'part', 'part');
   expect([refused.code, refused.out]).toEqual([3, expect.stringMatching(/nothing is compared/)]);

@@ -135,6 +135,8 @@ describe('scores of incomplete coverage that were asked for', () => {
     expect(text).toContain('its scores leave the others out, as asked (--allow-incomplete)');
     expect(text).toContain('of 2 tasks, incomplete');
     expect(text).toContain('Before and after, of incomplete coverage');
+    // Beside every figure of its own: each card, and its column; no difference is made up.
+    expect(text.match(/incomplete: 5 of 6 attempts/g)?.length).toBeGreaterThanOrEqual(3);
   });
 
   it('call no task lost whose attempts are not all there', () => {
@@ -150,5 +152,6 @@ describe('scores of incomplete coverage that were asked for', () => {
     const markdown = renderMarkdown(report);
     expect(markdown).toContain('Incomplete coverage, scores of 5 of 6 attempts of part only');
     expect(markdown).toContain('its scores leave the others out, as asked.');
+    expect(markdown).toContain('## Scores (incomplete: 5 of 6 attempts)');
   });
 });

@@ -4,7 +4,7 @@ import { taskGrid } from '../charts/grid.js';
 import { compact, count, dollars, interval, kOfK, percent, plural, points } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { policyTokens, tokensPer } from './cost.js';
-import { isPartial, overall, taskOrder, totalClean, totalFaults } from './totals.js';
+import { overall, partialMark, taskOrder, totalClean, totalFaults } from './totals.js';
 
 function arrow(before: string | null, after: string): Html {
   return before === null
@@ -17,10 +17,11 @@ export function cards(data: ReportData): Html {
   const after = overall(data.after);
   const shown = after ?? before;
   const k = (data.after ?? data.before)?.k ?? 0;
+  const mark = partialMark(data.before, data.after);
   const order = taskOrder(before ? data.before : null, after ? data.after : null);
   const hero =
     shown &&
-    html`<div class="card hero"><h2>Solved on every one of ${k} attempts</h2><p class="figure">${arrow(before && after ? String(before.dependable) : null, String(shown.dependable))}<span class="unit">of ${plural(shown.tasks, 'task')}${(isPartial(data.before) || isPartial(data.after)) && ', incomplete'}</span></p><div class="grids">${before && data.before && html`<div><h3>${after ? 'before' : 'each task'} <span>${percent(before.observedK.value)}</span></h3>${taskGrid(`Before: ${before.dependable} of ${before.tasks} tasks at ${kOfK(k)}`, data.before.tasks, order, !after)}</div>`}${after && data.after && html`<div><h3>${before ? 'after' : 'each task'} <span>${percent(after.observedK.value)}</span></h3>${taskGrid(`After: ${after.dependable} of ${after.tasks} tasks at ${kOfK(k)}`, data.after.tasks, order, !before)}</div>`}</div><p class="key"><span><i class="g g0"></i>never passes</span><span><i class="g g2"></i>sometimes</span><span><i class="g g4"></i>nearly always</span><span><i class="g g5"></i>every attempt</span></p></div>`;
+    html`<div class="card hero"><h2>Solved on every one of ${k} attempts</h2><p class="figure">${arrow(before && after ? String(before.dependable) : null, String(shown.dependable))}<span class="unit">of ${plural(shown.tasks, 'task')}${mark && `, ${mark}`}</span></p><div class="grids">${before && data.before && html`<div><h3>${after ? 'before' : 'each task'} <span>${percent(before.observedK.value)}</span></h3>${taskGrid(`Before: ${before.dependable} of ${before.tasks} tasks at ${kOfK(k)}`, data.before.tasks, order, !after)}</div>`}${after && data.after && html`<div><h3>${before ? 'after' : 'each task'} <span>${percent(after.observedK.value)}</span></h3>${taskGrid(`After: ${after.dependable} of ${after.tasks} tasks at ${kOfK(k)}`, data.after.tasks, order, !before)}</div>`}</div><p class="key"><span><i class="g g0"></i>never passes</span><span><i class="g g2"></i>sometimes</span><span><i class="g g4"></i>nearly always</span><span><i class="g g5"></i>every attempt</span></p></div>`;
   const small: Part[] = [];
   if (shown) {
     small.push(
@@ -28,8 +29,8 @@ export function cards(data: ReportData): Html {
         'One attempt passes',
         arrow(before && after ? percent(before.passAt1.value) : null, percent(shown.passAt1.value)),
         data.paired
-          ? `${points(data.paired.passAt1.value)}${pairedInterval(data)}, pass@1`
-          : `pass@1, 95 % interval ${interval(shown.passAt1)}`,
+          ? `${points(data.paired.passAt1.value)}${pairedInterval(data)}, pass@1${mark && `; ${mark}`}`
+          : `pass@1, 95 % interval ${interval(shown.passAt1)}${mark && `; ${mark}`}`,
       ),
     );
   }
@@ -65,6 +66,7 @@ function costCard(data: ReportData, both: boolean): Part {
   const first = both ? data.before : null;
   if (policyTokens(last) === 0) return null;
   const { prices } = data;
+  const mark = partialMark(data.before, data.after);
   const priced = prices !== null && last.cost !== null;
   const figure = (evaluation: EvaluationReport): string => {
     const value = priced ? (evaluation.cost?.perDependable ?? null) : tokensPer(evaluation, 'dependable');
@@ -74,7 +76,7 @@ function costCard(data: ReportData, both: boolean): Part {
     priced ? 'Cost per dependable task' : 'Tokens per dependable task',
     arrow(first && figure(first), figure(last)),
     priced
-      ? `one evaluation costs ${dollars(last.cost?.total ?? 0)} at the prices of ${prices.model}`
+      ? `one evaluation costs ${dollars(last.cost?.total ?? 0)} at the prices of ${prices.model}${mark && `; ${mark}`}`
       : `one evaluation uses ${compact(policyTokens(last))} tokens; no price table was given`,
   );
 }

@@ -5,7 +5,7 @@ import { compact, count, dollars } from '../format.js';
 import { type Html, html } from '../html.js';
 import { policyTokens } from './cost.js';
 import { section } from './section.js';
-import { overall } from './totals.js';
+import { isPartial, overall } from './totals.js';
 
 /** Cents only where ticks are less than a dollar apart. */
 function wholeDollars(cost: number): string {
@@ -20,7 +20,8 @@ export function frontierSection(data: ComparisonData): Html {
     const cost = priced ? each.cost?.total : policyTokens(each);
     if (!all || !cost) return [];
     const kind = each === data.before ? 'before' : each === data.after ? 'after' : 'other';
-    return [{ name: each.id, cost, score: all.passAt1.value, estimate: all.passAt1, kind }];
+    const name = isPartial(each) ? `${each.id} (incomplete)` : each.id;
+    return [{ name, cost, score: all.passAt1.value, estimate: all.passAt1, kind }];
   });
   if (points.length < 2) return html``;
   return section(

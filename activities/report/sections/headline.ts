@@ -5,7 +5,7 @@ import { count, dollars, kOfK, number, percent, points } from '../format.js';
 import { type Html, html, type Part } from '../html.js';
 import { policyTokens, tokensPer } from './cost.js';
 import { section } from './section.js';
-import { overall } from './totals.js';
+import { isPartial, overall, partialMark } from './totals.js';
 
 type Cell = { readonly value: number; readonly text: Part } | null;
 
@@ -122,18 +122,20 @@ export function headlineSection(data: ComparisonData): Html {
   const costly = priced || shown.every((each) => policyTokens(each) > 0);
   const [first, second] = shown;
   const two = shown.length === 2 && first && second;
+  // Counts and costs of different attempts have no difference that says something.
+  const comparable = data.paired !== null || !shown.some(isPartial);
   const body = rows(data, priced)
     .slice(0, costly ? undefined : 3)
     .map((row) => {
       const cells = shown.map(row.cell);
       const [from, to] = cells;
       const none = html`<span class="none">none</span>`;
-      return html`<tr class="${row.kind}"><th scope="row">${row.name}</th>${cells.map((cell) => html`<td>${cell?.text ?? none}</td>`)}${two && html`<td class="change">${from && to ? row.change(from.value, to.value) : '–'}</td>`}</tr>`;
+      return html`<tr class="${row.kind}"><th scope="row">${row.name}</th>${cells.map((cell) => html`<td>${cell?.text ?? none}</td>`)}${two && html`<td class="change">${from && to && comparable ? row.change(from.value, to.value) : '–'}</td>`}</tr>`;
     });
   return section(
     'figures',
     'In figures',
     intro(data, priced),
-    html`<div class="scroll" tabindex="0" role="region" aria-label="The evaluations in figures"><table class="figures"><thead><tr><th scope="col"><span class="unseen">figure</span></th>${shown.map((each) => html`<th scope="col">${each.id}</th>`)}${two && html`<th scope="col">change</th>`}</tr></thead><tbody>${body}</tbody></table></div>`,
+    html`<div class="scroll" tabindex="0" role="region" aria-label="The evaluations in figures"><table class="figures"><thead><tr><th scope="col"><span class="unseen">figure</span></th>${shown.map((each) => html`<th scope="col">${each.id}${isPartial(each) && html`<br><small class="loss">${partialMark(each)}</small>`}</th>`)}${two && html`<th scope="col">change</th>`}</tr></thead><tbody>${body}</tbody></table></div>`,
   );
 }

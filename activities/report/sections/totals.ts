@@ -1,5 +1,7 @@
 /** What several parts of the page say of the whole campaign. */
+
 import type { EvaluationReport, ReportData, ScoreLine } from '../../../core/report-data.js';
+import { count } from '../format.js';
 
 /** The `all` line, or null where coverage is incomplete. */
 export function overall(evaluation: EvaluationReport | null): ScoreLine | null {
@@ -11,12 +13,19 @@ export function isPartial(evaluation: EvaluationReport | null): boolean {
   return evaluation?.scores != null && !evaluation.coverage.complete;
 }
 
+/** `incomplete: 5 of 6 attempts`, for beside a figure of these; nothing where all of them are complete. */
+export function partialMark(...evaluations: readonly (EvaluationReport | null)[]): string {
+  const [first] = evaluations.filter((each) => each !== null).filter(isPartial);
+  if (!first) return '';
+  return `incomplete: ${count(first.coverage.clean)} of ${count(first.coverage.planned)} attempts`;
+}
+
 /** What stands before a sentence with such scores; nothing otherwise. */
 export function partialWords(...evaluations: readonly (EvaluationReport | null)[]): string {
   const partial = evaluations.filter((each) => each !== null).filter(isPartial);
   if (partial.length === 0) return '';
   const counts = partial.map(
-    ({ id, coverage: { clean, planned } }) => `${clean} of ${planned} attempts of ${id}`,
+    ({ id, coverage: { clean, planned } }) => `${count(clean)} of ${count(planned)} attempts of ${id}`,
   );
   return `Incomplete coverage, scores of ${counts.join(' and ')} only: `;
 }
