@@ -18,7 +18,7 @@ import { type Launched, launch } from './launch.js';
 import { asServed, requireModel } from './model.js';
 import type { RunOptions } from './options.js';
 import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
-import { requireSandboxes } from './sandboxes.js';
+import { requireSandboxes, sandboxLines } from './sandboxes.js';
 import { shortLists } from './short-lists.js';
 import { storeTokenizer } from './tokenizer.js';
 import { requireTrainerSupport } from './trainer-support.js';
@@ -139,6 +139,7 @@ async function dryRun(
   if (json) return printJson({ id, config, providers, known: known?.state ?? null, problems: words });
   print(JSON.stringify(config, shortLists, 2));
   for (const line of providerLines(providers)) print(line);
+  for (const line of await sandboxLines(config)) print(line);
   for (const problem of words) say(`${pc.red('✗')} ${problem}`);
   if (words.length > 0) say(`${id} could not be started; nothing was.`);
   else say(known ? `${id} exists and is ${known.state}.` : `${id} would be started. Nothing was.`);

@@ -35,12 +35,11 @@ export function imageByDigest(image: string, built: BuiltImages): string {
   if (/^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$/.test(image)) return image;
   const id = built[image];
   if (id !== undefined) return id;
-  throw new UsageError(
-    'image',
-    'a digest, or the name of an image that was built here',
-    `"${image}"`,
-    fixOf(image),
-  );
+  const [name] = image.split(':');
+  const others = Object.keys(built).filter((other) => other.startsWith(`${name}:`));
+  const found = others.length === 0 ? `"${image}"` : `"${image}", and ${others.join(', ')} of other versions`;
+  const expected = 'a digest, or the name of an image that was built here';
+  throw new UsageError('image', expected, found, fixOf(image));
 }
 
 /** Throws `UsageError` when the engine has no such image. */
@@ -73,7 +72,7 @@ export async function relayCommand(docker: Docker, id: string): Promise<readonly
 }
 
 function fixOf(image: string): string {
-  const name = /^steadfast\/([a-z-]+):/.exec(image)?.[1];
+  const name = /^steadfast\/([a-z0-9._-]+):/.exec(image)?.[1];
   return name === undefined
     ? `Pull it: docker pull ${image}`
     : `Build it: steadfast sandbox image build ${name}`;
