@@ -85,7 +85,11 @@ export async function startDeskStack(settings: EngineSettings, home: string): Pr
 /** Throws when nothing can be started from it. */
 async function deskImage(engine: Docker, home: string): Promise<void> {
   const [tag] = createDeskbench().images as readonly [string];
-  const id = await loadImage(engine, await programImage({ tag, entry: stdioEntry() }), tag);
+  const id = await loadImage(
+    engine,
+    await programImage({ tag, entry: stdioEntry(), snapshots: join(home, 'snapshots') }),
+    tag,
+  );
   await rememberImage(home, tag, id);
   const container = await engine.createContainer({ Image: id, HostConfig: { NetworkMode: 'none' } });
   await container.start().finally(() => container.remove({ force: true }));

@@ -49,16 +49,21 @@ export async function ownEngine(flags: readonly string[] = []): Promise<OwnEngin
   let daemon: ChildProcess;
 
   const up = async (): Promise<void> => {
-    // Left by a daemon that was killed, and refused by the next one if its process id has been given away.
-    await rm(join(home, 'docker.pid'), { force: true });
-    const out = openSync(log, 'a');
-    daemon = spawn('dockerd', all, { stdio: ['ignore', out, out] });
-    closeSync(out);
-    daemon.on('error', () => undefined);
-    for (const until = Date.now() + READY_MS; Date.now() < until && !hasEnded(daemon); ) {
-      if (existsSync(socket) && (await problemOf(settings)) === undefined) return;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+    const until = Date.now() + READY_MS;
+    // One that is started right after a killed one may give up; the next gets on.
+    do {
+      // Left by a daemon that was killed, and taken for alive when somebody else has its process id by now.
+      for (const file of ['docker.pid', 'exec/containerd/containerd.pid'])
+        await rm(join(home, file), { force: true });
+      const out = openSync(log, 'a');
+      daemon = spawn('dockerd', all, { stdio: ['ignore', out, out] });
+      closeSync(out);
+      daemon.on('error', () => undefined);
+      while (Date.now() < until && !hasEnded(daemon)) {
+        if (existsSync(socket) && (await problemOf(settings)) === undefined) return;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    } while (Date.now() < until && daemon.exitCode === 1);
     throw new Error(`dockerd did not start: ${await lastLines(log)}`);
   };
   const down = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
