@@ -83,7 +83,10 @@ function tagOf({ name, images = [] }: Suite): string {
 async function archiveOf(suite: Suite, tag: string): Promise<ImageArchive> {
   if (!isThinkingBox(suite)) {
     const { stdioEntry } = await import('../suites/deskbench/suite.js');
-    return (await import('../infra/images/node-image.js')).programImage({ tag, entry: stdioEntry() });
+    return (await import('../infra/images/node-image.js')).programImage({
+      ...{ tag, entry: stdioEntry() },
+      snapshots: join(homeFolder(), 'snapshots'),
+    });
   }
   const { pythonImage } = await import('../infra/images/python-image.js');
   const folder = await mkdtemp(join(tmpdir(), 'steadfast-image-'));

@@ -7,10 +7,12 @@ import { build } from 'esbuild';
 import { ROOT } from '../setup/root.mjs';
 import { type ImageArchive, imageArchive } from './archive.js';
 import { librariesOf } from './libraries.js';
+import { startupSnapshot } from './snapshot.js';
 import type { TarEntry } from './tar.js';
 
 const NODE = '/usr/local/bin/node';
 const PROGRAM = '/app/server.mjs';
+const SNAPSHOT = '/app/server.blob';
 const RELAY = '/app/relay.mjs';
 
 export interface ProgramImage {
@@ -20,13 +22,24 @@ export interface ProgramImage {
   readonly entry: string;
   /** Of the relay through which a container reaches its endpoints, for servers that have some. */
   readonly relay?: string;
+  /** For a program that can be loaded ahead (snapshot.ts): the folder where its snapshots are kept. */
+  readonly snapshots?: string;
 }
 
-export async function programImage({ tag, entry, relay }: ProgramImage): Promise<ImageArchive> {
+export async function programImage({ tag, entry, relay, snapshots }: ProgramImage): Promise<ImageArchive> {
+  const node = await readFile(process.execPath);
+  const program: TarEntry =
+    snapshots === undefined
+      ? { path: inside(PROGRAM), mode: 0o644, content: await bundled(entry) }
+      : {
+          path: inside(SNAPSHOT),
+          mode: 0o644,
+          content: await startupSnapshot(await bundled(entry, 'cjs'), node, snapshots),
+        };
   const libraries = await librariesOf([process.execPath]);
   const files: TarEntry[] = [
-    { path: inside(NODE), mode: 0o755, content: await readFile(process.execPath) },
-    { path: inside(PROGRAM), mode: 0o644, content: await bundled(entry) },
+    { path: inside(NODE), mode: 0o755, content: node },
+    program,
     ...(relay === undefined ? [] : [{ path: inside(RELAY), mode: 0o644, content: await bundled(relay) }]),
     ...(await Promise.all(
       libraries.map(async (path) => ({ path: inside(path), mode: 0o755, content: await readFile(path) })),
@@ -35,7 +48,8 @@ export async function programImage({ tag, entry, relay }: ProgramImage): Promise
   return imageArchive({
     tag,
     files,
-    entrypoint: [NODE, PROGRAM],
+    // Arguments stand where they stand for a program that is a file.
+    entrypoint: snapshots === undefined ? [NODE, PROGRAM] : [NODE, '--snapshot-blob', SNAPSHOT, 'server'],
     labels: {
       'steadfast.node': process.versions.node,
       ...(relay === undefined ? {} : { 'steadfast.relay': JSON.stringify([NODE, RELAY]) }),
@@ -44,7 +58,7 @@ export async function programImage({ tag, entry, relay }: ProgramImage): Promise
 }
 
 /** One file, as small as it gets: a server that starts for every try reads it every time. */
-export async function bundled(entry: string): Promise<Buffer> {
+export async function bundled(entry: string, format: 'esm' | 'cjs' = 'esm'): Promise<Buffer> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -53,7 +67,7 @@ export async function bundled(entry: string): Promise<Buffer> {
     legalComments: 'none',
     platform: 'node',
     target: 'node20',
-    format: 'esm',
+    format,
     write: false,
     logLevel: 'silent',
   });

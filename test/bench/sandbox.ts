@@ -10,6 +10,9 @@
  * - CPU of everything over the `docker` evaluation: services of the stack from `/proc`; engine, containerd, shims and
  *   containers from their control groups (engine-cpu.ts).
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createDockerDriver } from '../../activities/sandbox/docker/driver.js';
@@ -52,7 +55,10 @@ async function run(options: BenchOptions): Promise<readonly Figure[]> {
     const engine = await openEngine(metered.engine.settings);
     const suite = createDeskbench();
     const [tag] = suite.images as readonly [string];
-    const image = await loadImage(engine, await programImage({ tag, entry: stdioEntry() }), tag);
+    const snapshots = mkdtempSync(join(tmpdir(), 'steadfast-bench-'));
+    const archive = await programImage({ tag, entry: stdioEntry(), snapshots });
+    rmSync(snapshots, { recursive: true, force: true });
+    const image = await loadImage(engine, archive, tag);
     const remember = (home: string): Promise<void> => rememberImage(home, tag, image);
     process.env.STEADFAST_ISOLATION = 'inline';
     const inline = await withStack((context) => evaluate(context, options));
