@@ -1,5 +1,6 @@
 /** All benchmarks, in the order in which they run: cheap ones first. */
 import { demoBench } from './demo.js';
+import { dryRunBench } from './dry-run.js';
 import type { Bench } from './figure.js';
 import { interpretBench } from './interpret.js';
 import { killBench } from './kill.js';
@@ -10,6 +11,7 @@ import { renderBench } from './render.js';
 import { replayBench } from './replay.js';
 import { resultsBench } from './results.js';
 import { sandboxBench } from './sandbox.js';
+import { sandboxLeaksBench } from './sandbox-leaks.js';
 import { selectBench } from './select.js';
 import { stepBench } from './step.js';
 import { thinkingboxBench } from './thinkingbox.js';
@@ -25,8 +27,10 @@ export const benches: readonly Bench[] = [
   stepBench,
   sandboxBench,
   thinkingboxBench,
+  dryRunBench,
   killBench,
   recoverBench,
+  sandboxLeaksBench,
   replayBench,
   demoBench,
   learningBench,

@@ -22,6 +22,27 @@ export interface ReferenceFile {
   };
 }
 
+/**
+ * The reference's file with what is this machine's: suite, user and judge of a local stack, and hosts with names that
+ * no other queue has, since Temporal remembers who polled a queue for minutes.
+ */
+export function localFile(
+  urls: { readonly userUrl: string; readonly judgeUrl: string },
+  prefix: string,
+): ReferenceFile {
+  const file = referenceFile();
+  const { tasks: _, ...train } = file.train;
+  const hosts = file.trainer.hosts.map((host, index) => ({ ...host, name: `${prefix}-${index + 1}` }));
+  return {
+    ...file,
+    suite: 'deskbench',
+    user: { baseUrl: urls.userUrl, model: 'rules', apiKeyEnv: 'USER_KEY' },
+    judge: { baseUrl: urls.judgeUrl, model: 'rules', apiKeyEnv: 'JUDGE_KEY' },
+    train,
+    trainer: { ...file.trainer, hosts },
+  };
+}
+
 const TOKENS = ['<|im_start|>', '<|im_end|>', '<think>', '</think>', '<tool_call>', '</tool_call>'];
 
 /** A causal model of two shards, 64 heads, made for 262,144 positions; its weights are zeros. */
