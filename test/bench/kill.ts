@@ -77,7 +77,8 @@ async function run({ quick, say }: BenchOptions): Promise<readonly Figure[]> {
   });
 }
 
-async function killWorker(home: string): Promise<void> {
+/** `kill -9` of the sandbox worker of the stack in this home; done when it is gone. Throws when there is none. */
+export async function killWorker(home: string): Promise<void> {
   const worker = readState(home)?.processes.find(({ name }) => name === 'worker-sandbox');
   if (!worker || !signal(worker, 'SIGKILL')) throw new Error('expected a living sandbox worker, found none');
   while (isAlive(worker)) await sleep(10);

@@ -66,14 +66,11 @@ export async function startDeskStack(settings: EngineSettings, home: string): Pr
   const database = new pg.Pool({ connectionString: context.info.databaseUrl, max: 2 });
   // A server that is being ended says so to idle connections.
   database.on('error', () => undefined);
-  const driver = sandboxDrivers(home);
-  const living = async () =>
-    (await Promise.all(ISOLATIONS.map((isolation) => driver(isolation).living()))).flat();
   return {
     context,
     engine,
     database,
-    verify: () => verifySandboxes({ pool: database, host: hostName(process.env), living, workerIsAlive }),
+    verify: () => verifyStack(database, home),
     left: () => left(engine, home),
     async close() {
       await database.end();
@@ -82,8 +79,16 @@ export async function startDeskStack(settings: EngineSettings, home: string): Pr
   };
 }
 
+/** `verify sandbox`, of a stack whose workers have the environment of this process. */
+export function verifyStack(database: pg.Pool, home: string): Promise<SandboxVerification> {
+  const driver = sandboxDrivers(home);
+  const living = async () =>
+    (await Promise.all(ISOLATIONS.map((isolation) => driver(isolation).living()))).flat();
+  return verifySandboxes({ pool: database, host: hostName(process.env), living, workerIsAlive });
+}
+
 /** Throws when nothing can be started from it. */
-async function deskImage(engine: Docker, home: string): Promise<void> {
+export async function deskImage(engine: Docker, home: string): Promise<void> {
   const [tag] = createDeskbench().images as readonly [string];
   const id = await loadImage(
     engine,
