@@ -24,7 +24,7 @@ import { EXIT } from './exit.js';
 import { print, printJson, say } from './output.js';
 import { readRunFile, readTaskList } from './run/files.js';
 import { resolveEvaluation } from './run/find.js';
-import { requireModel } from './run/model.js';
+import { asServed, requireModel } from './run/model.js';
 import { type StageOptions, withFlags } from './run/options.js';
 import { checkProviders, declareProviders } from './run/providers.js';
 import { attemptsConfig, chooseTasks, spread } from './run/resolve.js';
@@ -144,8 +144,9 @@ function requireKeys({ model, people }: AttemptsConfig): void {
 }
 
 /** What only the ledger knows. Returns the configuration with the baseline's whole id. */
-async function check(context: StackContext, config: ScheduleConfig, file: RunFile): Promise<ScheduleConfig> {
+async function check(context: StackContext, asked: ScheduleConfig, file: RunFile): Promise<ScheduleConfig> {
   const ledger = await context.ledger();
+  const config = { ...asked, evaluation: await asServed(ledger, asked.evaluation) };
   await requireModel(ledger, config.evaluation);
   await checkProviders(await context.rates(), config.evaluation, file.providers ?? {});
   const run = followedRun(config.evaluation);

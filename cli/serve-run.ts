@@ -1,6 +1,7 @@
 /** What `steadfast serve` does. A person's need is a holder like a campaign's, under a name of its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { checkpointWeights } from '../activities/serving/control.js';
 import { UsageError } from '../core/faults.js';
 import { campaignId, servingId } from '../core/keys.js';
 import { nearest } from '../core/nearest.js';
@@ -18,6 +19,7 @@ export interface StartOptions {
   readonly host?: readonly string[];
   readonly for?: number;
   readonly file?: string;
+  readonly changing?: boolean;
   readonly detach?: boolean;
   readonly json?: boolean;
 }
@@ -32,7 +34,8 @@ export async function startServing(text: string, options: StartOptions): Promise
   const settings = await settingsOf(options.file);
   await withStack(async (context) => {
     const servings = await context.servings();
-    const { name, weights } = await weightsOf(context, text, options.as);
+    const { name, weights: named } = await weightsOf(context, text, options.as);
+    const weights: ServedWeights = options.changing ? { ...named, changing: true } : named;
     const spec = { weights, settings, hosts: await knownHosts(servings, options.host ?? []) };
     const until = new Date(Date.now() + (options.for ?? HOURS) * HOUR_MS);
     await servings.want(name, spec, PERSON, until);
@@ -96,15 +99,15 @@ async function weightsOf(
   if (!named)
     throw new UsageError('weights', 'RUN@STEP, RUN@latest or an absolute folder', JSON.stringify(text));
   const run = campaignId('train', named[1]!);
-  const rows = (await (await context.ledger()).checkpoints(run)).filter(({ pruned }) => !pruned);
+  const ledger = await context.ledger();
+  const rows = (await ledger.checkpoints(run)).filter(({ pruned }) => !pruned);
   const row = named[2] === 'latest' ? rows[0] : rows.find(({ step }) => step === Number(named[2]));
   if (!row) {
     const steps = rows.map(({ step }) => step).join(', ') || 'none';
     throw new UsageError('weights', `a checkpoint of ${run}: ${steps}`, text);
   }
   const name = as ?? `${named[1]}-step-${String(row.step).padStart(4, '0')}`;
-  const { weightDigest: weightVersion, files } = row.manifest;
-  return { name: requireName(name), weights: { folder: row.path, weightVersion, files } };
+  return { name: requireName(name), weights: await checkpointWeights(ledger, row) };
 }
 
 function requireName(name: string): string {

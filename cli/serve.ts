@@ -20,6 +20,7 @@ export function registerServe(program: Command): void {
     .option('--as <name>', 'its name in `serve list`, and for a folder the name that requests carry')
     .option('--host <name...>', 'only these GPU hosts')
     .option('--for <hours>', 'ended by itself after so long (24)', integer(1, HOUR_MOST))
+    .option('--changing', 'a trainer loads other weights into it: only that it answers is looked at')
     .option('--file <run.yaml>', 'settings of vLLM: model.serving, else trainer.serving')
     .option('--detach', 'do not wait until it is ready')
     .option('--json', 'print as JSON')

@@ -1,10 +1,16 @@
 /** The ledger's side of servings, on the pipeline queue: who needs them, which host is next, and what became of them. */
 import { Context } from '@temporalio/activity';
-import type { ModelRef } from '../../core/campaign.js';
+import type { ModelRef, TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import { fingerprint } from '../../core/fingerprint.js';
-import type { Ledger } from '../../core/ledger.js';
-import { ACTIVE, type ServingRow, type ServingSpec, type Servings } from '../../core/serving/servings.js';
+import type { CheckpointRow, Ledger } from '../../core/ledger.js';
+import {
+  ACTIVE,
+  type ServedWeights,
+  type ServingRow,
+  type ServingSpec,
+  type Servings,
+} from '../../core/serving/servings.js';
 import type { VllmSettings } from '../../core/serving/settings.js';
 import { SERVING } from '../../temporal.config.js';
 import { failing } from '../campaign/activities.js';
@@ -131,10 +137,19 @@ async function servedModel(
 ): Promise<{ name: string; spec: ServingSpec }> {
   if (model.kind !== 'served')
     throw new Fault('trainer', `${campaign}: no server of ours serves its model`, { retry: false });
-  const { run, step, path, manifest } = await sampledCheckpoint(ledger, campaign, model.checkpoint);
-  const weights = { folder: path, weightVersion: manifest.weightDigest, files: manifest.files };
+  const row = await sampledCheckpoint(ledger, campaign, model.checkpoint);
   return {
-    name: servingName({ run, step }, model.settings),
-    spec: { weights, settings: model.settings, hosts: [] },
+    name: servingName(row, model.settings),
+    spec: { weights: await checkpointWeights(ledger, row), settings: model.settings, hosts: [] },
   };
+}
+
+/** What a server is given of a recorded checkpoint. */
+export async function checkpointWeights(
+  ledger: Pick<Ledger, 'campaign'>,
+  { run, path: folder, manifest }: CheckpointRow,
+): Promise<ServedWeights> {
+  const { trainer } = ((await ledger.campaign(run))?.config ?? {}) as Partial<TrainConfig>;
+  const { weightDigest: weightVersion, files } = manifest;
+  return { folder, weightVersion, files, ...(trainer?.kind === 'torch' ? { base: trainer.model } : {}) };
 }

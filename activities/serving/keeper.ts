@@ -117,17 +117,19 @@ async function serveOnce(
   if (!adopted) await note({ state: 'starting', endpoint: null, log });
   const origin = originOf(deps, server);
   const { weightVersion } = spec.weights;
-  const facts = { origin, model: weightVersion, vocabulary: model.vocabulary, reference: row.reference };
+  const before = spec.weights.changing ? null : row.reference;
+  const facts = { origin, model: weightVersion, vocabulary: model.vocabulary, reference: before };
   const reference = await untilReady(deps, server, facts, signal);
   ready();
   const { digest, bytes } = await readTokenizer(model.folder);
   if (!(await artifacts.has(digest))) await artifacts.put(bytes);
   await note({
     ...{ state: 'ready', endpoint: `${origin}/v1`, weightVersion, modelFiles: digest, log, problem: null },
-    reference: row.reference ?? reference,
+    reference: before ?? reference,
   });
   deps.say(`${name}: process ${server.pid} ${adopted ? 'taken over' : 'ready'} at ${origin} (log: ${log})`);
-  return watch(deps, row, server, { ...facts, reference: row.reference ?? reference }, signal);
+  const compared = spec.weights.changing ? null : (before ?? reference);
+  return watch(deps, row, server, { ...facts, reference: compared }, signal);
 }
 
 type CanaryFacts = Omit<Parameters<typeof canary>[0], 'timeoutMs'>;

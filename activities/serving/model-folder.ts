@@ -10,6 +10,7 @@ import { readHeader, type Tensor } from '../trainer/weight-digest.js';
 const CONFIG = 'config.json';
 const INDEX = 'model.safetensors.index.json';
 const ONE_FILE = 'model.safetensors';
+const HEAD = 'lm_head.weight';
 const LAYER = /(?:^|\.)layers\.(\d+)\./;
 const EMBEDDING = /(?:^|\.)embed_tokens\.weight$/;
 
@@ -24,14 +25,7 @@ export interface ModelFolder {
 export async function readModelFolder(folder: string): Promise<ModelFolder> {
   const problems: string[] = [];
   const config = await json(path.join(folder, CONFIG), problems);
-  const names = (await readdir(folder).catch(() => [])) as string[];
-  const index = names.includes(INDEX) ? await json(path.join(folder, INDEX), problems) : undefined;
-  const map = index && isObject(index.weight_map) ? (index.weight_map as Record<string, string>) : undefined;
-  if (index && !map) problems.push(`${path.join(folder, INDEX)}: expected a weight_map, found none`);
-  const tensors: Record<string, Tensor> = {};
-  for (const shard of map ? [...new Set(Object.values(map))].toSorted() : [ONE_FILE]) {
-    Object.assign(tensors, await shardTensors(path.join(folder, shard), problems));
-  }
+  const { tensors, map } = await readTensors(folder, problems);
   const missing = Object.keys(map ?? {}).filter((name) => !(name in tensors));
   if (missing.length > 0)
     problems.push(
@@ -41,6 +35,17 @@ export async function readModelFolder(folder: string): Promise<ModelFolder> {
   if (text && problems.length === 0) problems.push(...shapeProblems(folder, text, tensors));
   const vocabulary = text?.vocab_size;
   return { problems, vocabulary: typeof vocabulary === 'number' ? vocabulary : null };
+}
+
+/** Tensors of a model folder that a weights file does not have. One that is tied to another is never written twice. */
+export async function missingTensors(weights: string, base: string): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const found = await shardTensors(weights, problems);
+  const { tensors } = await readTensors(base, problems);
+  const config = await json(path.join(base, CONFIG), problems);
+  const tied = config?.tie_word_embeddings === true;
+  if (problems.length > 0) return problems;
+  return Object.keys(tensors).filter((name) => !(name in found) && !(tied && name === HEAD));
 }
 
 /** What fits no model of this configuration. A model whose tensors have other names is not judged by them. */
@@ -71,6 +76,21 @@ function shapeProblems(
       );
   }
   return problems;
+}
+
+async function readTensors(
+  folder: string,
+  problems: string[],
+): Promise<{ tensors: Readonly<Record<string, Tensor>>; map: Readonly<Record<string, string>> | undefined }> {
+  const names: readonly string[] = await readdir(folder).catch(() => []);
+  const index = names.includes(INDEX) ? await json(path.join(folder, INDEX), problems) : undefined;
+  const map = index && isObject(index.weight_map) ? (index.weight_map as Record<string, string>) : undefined;
+  if (index && !map) problems.push(`${path.join(folder, INDEX)}: expected a weight_map, found none`);
+  const tensors: Record<string, Tensor> = {};
+  for (const shard of map ? [...new Set(Object.values(map))].toSorted() : [ONE_FILE]) {
+    Object.assign(tensors, await shardTensors(path.join(folder, shard), problems));
+  }
+  return { tensors, map };
 }
 
 async function shardTensors(place: string, problems: string[]): Promise<Readonly<Record<string, Tensor>>> {

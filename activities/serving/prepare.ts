@@ -3,22 +3,37 @@
  *
  * - a model as Hugging Face lays it out: as it is, when every shard is whole;
  * - shards of Verl's FSDP workers: merged by Verl's own program;
- * - weights without a configuration (the embedded trainer's): by the program that the host names, if it does.
+ * - bare weights of a model whose folder is known (the PyTorch trainer's): with that folder's configuration and tokenizer;
+ * - other bare weights (the embedded trainer's): by the program that the host names, if it does.
  *
  * What a program makes is written aside, looked at, and only then given its name, the digest of what it was made from:
  * nothing is ever served that was written by halves, and no checkpoint is merged twice.
  */
 import { createHash } from 'node:crypto';
-import { access, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { Fault } from '../../core/faults.js';
 import type { ServedWeights } from '../../core/serving/servings.js';
 import type { HashCache } from '../host/hash-cache.js';
-import { readModelFolder } from './model-folder.js';
+import { missingTensors, readModelFolder } from './model-folder.js';
 import { readShardedFolder } from './sharded.js';
 
 /** Written last: what the program made, by name and size. */
 const RECORD = 'steadfast-made.json';
+const WEIGHTS = 'model.safetensors';
+/** Weights of a model folder, in any of their formats. */
+const LARGE = /\.(?:safetensors|bin|pt|pth|gguf)(?:\.index\.json)?$/;
 
 export interface PreparedModel {
   readonly folder: string;
@@ -51,6 +66,7 @@ export async function prepareModel(
   const { shards, problems } = await readShardedFolder(folder);
   if (problems.length > 0) throw bad(problems);
   if (shards !== undefined) return made(deps, deps.programs.merge, weights, shards, signal);
+  if (weights.base !== undefined) return dressed(deps, weights, weights.base);
   if (deps.programs.make === null) {
     const expected = 'config.json (a model) or fsdp_config.json (shards)';
     const hint = 'STEADFAST_MAKE_MODEL names a program that makes a model of other weights (docs/serving.md)';
@@ -92,20 +108,50 @@ async function made(
   signal: AbortSignal,
 ): Promise<PreparedModel> {
   const place = path.join(deps.cache, await sourceDigest(folder, weights, program));
+  const command = (out: string) =>
+    program.map((part) => part.replaceAll('{folder}', folder).replaceAll('{out}', out));
+  return kept(deps, place, folder, (out) => deps.run(command(out), out, signal));
+}
+
+/** The checkpoint's weights beside what else its base's folder has. */
+async function dressed(deps: PrepareDeps, weights: ServedWeights, base: string): Promise<PreparedModel> {
+  const { folder } = weights;
+  const place = path.join(deps.cache, await sourceDigest(folder, weights, ['dressed', base]));
+  const missing = await missingTensors(path.join(folder, WEIGHTS), base);
+  if (missing.length > 0) {
+    const hint = 'Adapters alone are served by the trainer that has them.';
+    throw bad([
+      `${path.join(folder, WEIGHTS)}: expected all tensors of ${base}, found no ${missing[0]} (${missing.length} missing). ${hint}`,
+    ]);
+  }
+  return kept(deps, place, folder, async (out) => {
+    for (const name of await readdir(base)) {
+      const source = path.join(base, name);
+      if (!LARGE.test(name) && (await stat(source)).isFile()) await copyFile(source, path.join(out, name));
+    }
+    await copyFile(path.join(folder, WEIGHTS), path.join(out, WEIGHTS));
+  });
+}
+
+async function kept(
+  deps: PrepareDeps,
+  place: string,
+  folder: string,
+  write: (out: string) => Promise<void>,
+): Promise<PreparedModel> {
   if (await isWhole(place)) {
     const { problems, vocabulary } = await readModelFolder(place);
     if (problems.length === 0) return { folder: place, vocabulary };
   }
   await rm(place, { recursive: true, force: true });
-  return { folder: place, vocabulary: await make(deps, program, folder, place, signal) };
+  return { folder: place, vocabulary: await make(deps, folder, place, write) };
 }
 
 async function make(
   deps: PrepareDeps,
-  program: readonly string[],
   folder: string,
   place: string,
-  signal: AbortSignal,
+  write: (out: string) => Promise<void>,
 ): Promise<number | null> {
   await mkdir(deps.cache, { recursive: true });
   // One server a host, one keeper: what is still aside is of a worker that was killed.
@@ -114,12 +160,11 @@ async function make(
   }
   const out = `${place}.aside`;
   await mkdir(out);
-  const command = program.map((part) => part.replaceAll('{folder}', folder).replaceAll('{out}', out));
-  await deps.run(command, out, signal);
+  await write(out);
   const { problems, vocabulary } = await readModelFolder(out);
   if (problems.length > 0) {
     const found = problems.map((problem) => `\n  ${problem}`).join('');
-    throw new Fault('trainer', `${command[0]} made no model of ${folder}:${found}`, {
+    throw new Fault('trainer', `what was made of ${folder} is no model:${found}`, {
       code: 'merge_failed',
       retry: false,
     });

@@ -17,6 +17,10 @@ export interface ServedWeights {
   readonly weightVersion: Digest | string;
   /** As the checkpoint's manifest has them; absent: a folder that no manifest vouches for. */
   readonly files?: CheckpointManifest['files'];
+  /** Model folder that a checkpoint of bare weights was trained from: its configuration and tokenizer are the checkpoint's. */
+  readonly base?: string;
+  /** A trainer loads other weights into the server: what it answers is nobody's to compare. */
+  readonly changing?: true;
 }
 
 export interface ServingSpec {

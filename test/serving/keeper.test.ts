@@ -68,7 +68,7 @@ test('a worker that was killed leaves a server that the next one takes over', as
 
 test.each(['SIGKILL', 'SIGSTOP'] as const)('%s: it is started again', async (signal) => {
   await host.want(name);
-  host.keep(name, host.deps({ times: { ...QUICK, hungMs: 4_000, canaryMs: 2_000 } }));
+  host.keep(name, host.deps({ times: { ...QUICK, hungMs: 3_000, canaryMs: 1_500, graceMs: 300 } }));
   await host.ready(name);
   const before = await host.server();
   process.kill(before.pid, signal);
@@ -88,7 +88,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)('%s: it is started again', async (sig
 
 test('one that accepts requests and answers none is started again', async () => {
   await host.want(name);
-  host.keep(name, host.deps({ times: { ...QUICK, hungMs: 4_000, canaryMs: 2_000 } }));
+  host.keep(name, host.deps({ times: { ...QUICK, hungMs: 3_000, canaryMs: 1_500 } }));
   await host.ready(name);
   await host.mood({ silent: true });
   await host.when(name, 'a server that hung', ({ problem }) => problem?.startsWith('hung: ') === true);
@@ -121,6 +121,18 @@ test('weights that answer otherwise after a start again are not served', async (
   await host.mood({ logprob: -1.9 });
   await expect(ended).rejects.toMatchObject({ code: 'garbage' });
   await expect(ended).rejects.toThrow('log-probability -1.9000, of the same weights before it had -1.5000');
+});
+
+test('a server whose weights a trainer changes may answer otherwise', async () => {
+  const spec = await host.spec();
+  await host.want(name, { ...spec, weights: { ...spec.weights, changing: true } });
+  host.keep(name);
+  await host.ready(name);
+  const { pid } = await host.server();
+  await host.mood({ logprob: -1.9 });
+  process.kill(pid, 'SIGKILL');
+  const row = await host.when(name, 'it again', ({ restarts, state }) => restarts > 0 && state === 'ready');
+  expect(row.reference).toBeCloseTo(-1.9);
 });
 
 test('one that never comes up is given up after its time, with the end of its log', async () => {

@@ -141,8 +141,8 @@ test('shards that are not all there, or cut off, are not given to the program', 
 
 test.each([
   ['crash', 'ended with code 1', 'Missing rank files'],
-  ['half', 'made no model of', 'model-00002-of-00002.safetensors: expected a shard of the model'],
-  ['short', 'made no model of', 'expected tensors of 2 layers, found none of layer 1'],
+  ['half', 'is no model', 'model-00002-of-00002.safetensors: expected a shard of the model'],
+  ['short', 'is no model', 'expected tensors of 2 layers, found none of layer 1'],
   ['hang', 'wrote nothing for 1 s', 'merging'],
 ])('a program that does %s: nothing of it is ever used', async (mood, what, words) => {
   const folder = await sharded();
@@ -174,4 +174,27 @@ test('weights without a configuration need a program that the host names', async
   const made = await prepare({ folder }, { programs: { ...programs, make } });
   expect(made.vocabulary).toBe(16);
   expect(made.folder).toContain('models');
+});
+
+test('bare weights of a model get the rest from its folder; adapters alone are refused', async () => {
+  const base = await host.model('base');
+  const folder = path.join(host.folder, 'checkpoint');
+  await mkdir(folder);
+  await writeFile(
+    path.join(folder, 'model.safetensors'),
+    await readFile(path.join(base, 'model.safetensors')),
+  );
+  const made = await prepare({ folder, base });
+  expect(await prepare({ folder, base })).toEqual(made);
+  expect((await readdir(made.folder)).toSorted()).toEqual([
+    'config.json',
+    'model.safetensors',
+    'steadfast-made.json',
+    'tokenizer.json',
+    'tokenizer_config.json',
+  ]);
+  await writeFile(path.join(folder, 'model.safetensors'), safetensors({ 'model.layers.0.lora_A': [4, 4] }));
+  await expect(prepare({ folder, base })).rejects.toThrow(
+    /expected all tensors of .+, found no model\.embed_tokens\.weight \(3 missing\)/,
+  );
 });

@@ -39,8 +39,12 @@ export async function serveEmbedded(python: string): Promise<VllmServer> {
 /** A Qwen 3 of two tiny random layers with the real tokenizer and chat template. */
 export async function serveTinyQwen3(python: string, tokenizer: string): Promise<VllmServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'vllm-qwen3-'));
-  await program(python, ['-m', 'steadfast_vllm.tiny_qwen3', tokenizer, folder]);
+  await makeTinyQwen3(python, tokenizer, folder);
   return serve(python, folder, 'qwen3', 4_096);
+}
+
+export function makeTinyQwen3(python: string, tokenizer: string, out: string): Promise<void> {
+  return program(python, ['-m', 'steadfast_vllm.tiny_qwen3', tokenizer, out]);
 }
 
 async function serve(
