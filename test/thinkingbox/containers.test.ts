@@ -3,6 +3,8 @@
  * is wanted within reach. On our own cases; with a checkout also on ten of each scenario of the benchmark.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +21,11 @@ import { pythonImage } from '../../infra/images/python-image.js';
 import { revisionOf } from '../../suites/thinkingbox/checkout.js';
 import { replayPolicy } from '../../suites/thinkingbox/golden.js';
 import type { ScriptedCall } from '../../suites/thinkingbox/protocol.js';
-import { createThinkingBox, type ThinkingBoxSuite } from '../../suites/thinkingbox/suite.js';
+import {
+  createThinkingBox,
+  type ThinkingBoxOptions,
+  type ThinkingBoxSuite,
+} from '../../suites/thinkingbox/suite.js';
 import { guestsOrWhy } from '../sandbox/docker/guests.js';
 import { DATA, FRAMEWORK, play, preparedPython, processDriver, THINKINGBOX, titled } from './given.js';
 
@@ -55,6 +61,24 @@ for line in open('/proc/1/maps'):
 print(files, hits)
 `;
 
+const ASK = `
+import os, socket, urllib.request
+def post(path, body):
+    key = os.environ['TYPESENSE_API_KEY']
+    request = urllib.request.Request(os.environ['STEADFAST_TYPESENSE_URL'] + path, body, {'x-typesense-api-key': key})
+    with urllib.request.urlopen(request, timeout=20) as reply:
+        return [reply.status, len(reply.read())]
+def reached(host, port):
+    try:
+        socket.create_connection((host, port), 5).close()
+        return 'reached'
+    except socket.gaierror:
+        return 'unknown'
+    except OSError:
+        return 'refused'
+print(post('/a', b'a' * 3000000), post('/b', b'a'), reached('127.0.0.1', PORT), reached('1.1.1.1', 80), reached('example.org', 80))
+`;
+
 const found = await guestsOrWhy();
 const engine = 'why' in found ? undefined : found.engine;
 if ('why' in found) process.stderr.write(`servers in containers are not tested: ${found.why}\n`);
@@ -63,10 +87,11 @@ describe.skipIf(!engine)('servers in containers', () => {
   let home: string;
   let driver: SandboxDriver;
   const open: ThinkingBoxSuite[] = [];
+  const archives = new Map<string, Promise<ImageArchive>>();
 
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'tb-containers-'));
-    driver = createDockerDriver({ home, host: `tests-${process.pid}`, engine: engine!.settings });
+    driver = createDockerDriver(settings());
   });
   afterAll(async () => {
     await Promise.all(open.map((suite) => suite.close()));
@@ -79,7 +104,24 @@ describe.skipIf(!engine)('servers in containers', () => {
     }
   });
 
-  async function opened(thinkingboxDir: string, dataDir: string, cases?: readonly string[]) {
+  const settings = () => ({ home, host: `tests-${process.pid}`, engine: engine!.settings });
+
+  /** What a program says that is run in the container beside its server. */
+  async function python(name: string, program: string): Promise<string> {
+    const container = (await openEngine(engine!.settings)).getContainer(name);
+    const exec = await container.exec({
+      Cmd: ['/usr/local/bin/python3', '-I', '-S', '-c', program],
+      AttachStdout: true,
+      AttachStderr: true,
+    });
+    return heard(await exec.start({}));
+  }
+
+  async function opened(
+    thinkingboxDir: string,
+    dataDir: string,
+    options: Pick<ThinkingBoxOptions, 'cases' | 'search'> = {},
+  ) {
     const suite = await createThinkingBox({
       thinkingboxDir,
       dataDir,
@@ -89,18 +131,24 @@ describe.skipIf(!engine)('servers in containers', () => {
         data: await revisionOf(dataDir, 'data', 'data'),
       },
       cache: join(home, 'listings'),
-      ...(cases === undefined ? {} : { cases }),
+      ...options,
     });
     open.push(suite);
     return suite;
   }
 
-  async function built(suite: ThinkingBoxSuite): Promise<ImageArchive> {
+  /** The archive of a suite's image, made and given to the engine once. */
+  function built(suite: ThinkingBoxSuite): Promise<ImageArchive> {
     const [tag] = suite.images as readonly [string];
+    const made = archives.get(tag) ?? build(suite, tag);
+    archives.set(tag, made);
+    return made;
+  }
+
+  async function build(suite: ThinkingBoxSuite, tag: string): Promise<ImageArchive> {
     const folder = await mkdtemp(join(home, 'code-'));
     const archive = await pythonImage(await suite.serverImage(folder));
     await rememberImage(home, tag, await loadImage(await openEngine(engine!.settings), archive, tag));
-    await requireContainers(suite, home, engine!.settings);
     return archive;
   }
 
@@ -122,11 +170,14 @@ describe.skipIf(!engine)('servers in containers', () => {
   test('our own cases: the same in a container as in a process; nothing that is wanted is in it', {
     timeout: SLOW_MS,
   }, async () => {
-    const suite = await opened(FRAMEWORK, MINI, ['rooms.py:test_two_servers', 'till.py:test_sale']);
+    const suite = await opened(FRAMEWORK, MINI, {
+      cases: ['rooms.py:test_two_servers', 'till.py:test_sale'],
+    });
     await expect(requireContainers(suite, home, engine!.settings)).rejects.toThrow(
       /Build it: steadfast sandbox image build thinkingbox/,
     );
     const archive = await built(suite);
+    await requireContainers(suite, home, engine!.settings);
     expect(archive.bytes.includes('canary-of-the')).toBe(false);
     expect(archive.bytes.includes('class SandboxToolsSystem')).toBe(true);
 
@@ -146,17 +197,52 @@ describe.skipIf(!engine)('servers in containers', () => {
     const sandbox = await driver.create({ name: `tb-seen-${process.pid}`, servers: task.servers, signal });
     try {
       await task.init(sandbox.tools, signal);
-      const docker = await openEngine(engine!.settings);
-      const container = docker.getContainer(sandbox.name);
-      const exec = await container.exec({
-        Cmd: ['/usr/local/bin/python3', '-I', '-S', '-c', SEARCH],
-        AttachStdout: true,
-        AttachStderr: true,
-      });
-      const said = await heard(await exec.start({}));
-      expect(said).toMatch(/\d{3,} \[\]\n$/);
+      expect(await python(sandbox.name, SEARCH)).toMatch(/^\d{3,} \[\]\n$/);
     } finally {
       await sandbox.release();
+    }
+  });
+
+  test('a search service is reached under its name when the operator approves, and nothing beside it', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const asked: string[] = [];
+    const service = createServer((request, reply) => {
+      let bytes = 0;
+      request.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      request.on('end', () => {
+        asked.push(`${request.method} ${request.url} ${request.headers['x-typesense-api-key']} ${bytes}`);
+        reply.end('b'.repeat(bytes));
+      });
+    });
+    await new Promise<void>((listening) => service.listen(0, '127.0.0.1', listening));
+    const { port } = service.address() as AddressInfo;
+    const address = `127.0.0.1:${port}`;
+    const search = { url: `http://${address}`, key: 'key-of-the-search' };
+    const suite = await opened(FRAMEWORK, MINI, { cases: ['till.py:test_sale'], search });
+    expect(suite.endpoints).toEqual([address]);
+    await built(suite);
+    await requireContainers(suite, home, { ...engine!.settings, endpoints: [address] });
+    const { servers } = await suite.load('till.py:test_sale');
+    const name = `tb-search-${process.pid}`;
+    await expect(driver.create({ name, servers, signal })).rejects.toMatchObject({
+      code: 'endpoint_refused',
+    });
+    const approving = createDockerDriver({
+      ...settings(),
+      engine: { ...engine!.settings, endpoints: [address] },
+    });
+    const sandbox = await approving.create({ name, servers, signal });
+    try {
+      expect(await python(name, ASK.replace('PORT', String(port)))).toBe(
+        `[200, 3000000] [200, 1] refused refused unknown\n`,
+      );
+      expect(asked).toEqual(['POST /a key-of-the-search 3000000', 'POST /b key-of-the-search 1']);
+    } finally {
+      await sandbox.release();
+      service.close();
     }
   });
 
