@@ -42,7 +42,8 @@ function attemptsText(result: AttemptsSummary | null): string[] {
   return [
     ...lines,
     `pass@1      ${percent(score.passAt1)}${partly}`,
-    `pass@${String(k).padEnd(6)} ${percent(score.passAtK)}${partly}`,
+    // Of one attempt it is pass@1 again.
+    ...(k > 1 ? [`pass@${String(k).padEnd(6)} ${percent(score.passAtK)}${partly}`] : []),
     `${`${k}/${k}`.padEnd(11)} ${percent(score.observedK)}, ${score.dependable} of ${score.tasks} tasks${partly}`,
   ];
 }

@@ -41,8 +41,11 @@ const NO_SEARCH =
 const BENCHMARK_LIST = 'releases/thinkingbox_bench_v1/testlist_thinkingbox_bench_v1.yaml';
 /** Parsing every case of the benchmark takes a second of CPU. */
 const OPEN_TIMEOUT_MS = 300_000;
-/** A message may take as long as with the official runner. */
-const MESSAGE_MS = 1_800_000;
+/**
+ * As with the official runner: so long may a message take, and how often the two may speak is a case's own business. The
+ * numbers are above every case's; the tokens of an episode end what never would.
+ */
+const LIMITS = { messageMs: 1_800_000, agentActions: 1_000, userTurns: 1_000 } as const;
 /** The first case of a scenario imports its server's modules. */
 const LOAD_TIMEOUT_MS = 120_000;
 
@@ -167,7 +170,7 @@ class OpenSuite implements ThinkingBoxSuite {
   readonly isolation = 'process';
   readonly images: readonly string[];
   readonly endpoints: readonly string[];
-  readonly limits = { messageMs: MESSAGE_MS };
+  readonly limits = LIMITS;
   private readonly refs: ReadonlyMap<string, TaskRef>;
 
   constructor(

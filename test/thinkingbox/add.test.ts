@@ -59,6 +59,7 @@ test('all cases of one’s own folder are train candidates, and the suite opens 
     (await attemptsConfig('eval', parseRunFile(file, 'run.yaml'), suite, ['till.py:test_sale'])).limits;
   expect(await limits({})).toMatchObject({
     ...{ tokensPerCall: 8_192, messageMs: 1_800_000, episodeMs: MOST_EPISODE_MS },
+    ...{ agentActions: 1_000, userTurns: 1_000 },
   });
   expect(await limits({ limits: { messageMs: 5_000 } })).toMatchObject({
     ...{ messageMs: 5_000, episodeMs: EPISODE_LIMITS.episodeMs },
