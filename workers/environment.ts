@@ -103,7 +103,7 @@ function wholeNumber(
 }
 
 /** A worker of the local stack is told an address; what the shell says of another Temporal is not for it. */
-function temporalOf(env: NodeJS.ProcessEnv): TemporalPlace {
+export function temporalOf(env: NodeJS.ProcessEnv): TemporalPlace {
   const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = env;
   return temporalPlace(env[STACK_MARK] ? { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } : env);
 }

@@ -2,10 +2,13 @@
 import os from 'node:os';
 import { requireHostName } from '../core/cluster.js';
 import { UsageError } from '../core/faults.js';
+import type { TemporalAccess } from '../infra/temporal-access.js';
+import { temporalOf } from './environment.js';
 import { type ServingEnvironment, servingEnvironment } from './serving-environment.js';
 
 export interface HostEnvironment {
   readonly temporalAddress: string;
+  readonly temporalAccess: TemporalAccess;
   readonly namespace: string;
   readonly home: string;
   /** Name of the host in run files: `STEADFAST_GPU_HOST`, else the machine's own. */
@@ -17,7 +20,9 @@ export interface HostEnvironment {
 
 /** Reads `process.env`. Throws one `UsageError` that lists every variable that is missing. */
 export function hostEnvironment(env: NodeJS.ProcessEnv = process.env): HostEnvironment {
-  const { TEMPORAL_ADDRESS = '', STEADFAST_HOME = '' } = env;
+  const temporal = temporalOf(env);
+  const { STEADFAST_HOME = '' } = env;
+  const TEMPORAL_ADDRESS = temporal.address ?? '';
   const missing = Object.entries({ TEMPORAL_ADDRESS, STEADFAST_HOME }).flatMap(([name, value]) =>
     value === '' ? [name] : [],
   );
@@ -32,7 +37,8 @@ export function hostEnvironment(env: NodeJS.ProcessEnv = process.env): HostEnvir
   }
   return {
     temporalAddress: TEMPORAL_ADDRESS,
-    namespace: env.TEMPORAL_NAMESPACE || 'default',
+    temporalAccess: temporal.access,
+    namespace: temporal.namespace || 'default',
     home: STEADFAST_HOME,
     gpuHost: requireHostName('STEADFAST_GPU_HOST', env.STEADFAST_GPU_HOST || os.hostname()),
     identity: `${os.hostname()}:${process.pid}`,

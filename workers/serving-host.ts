@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { HashCache } from '../activities/host/hash-cache.js';
+import { createStoreClaims } from '../activities/ledger/artifact-store.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgServings } from '../activities/ledger/servings.js';
 import { createServingActivities } from '../activities/serving/activities.js';
@@ -16,6 +17,7 @@ import { boundLog, openLog, sizeOf, tail } from '../infra/stack/logs.js';
 import { claimPort } from '../infra/stack/port-claims.js';
 import { SERVING, serverQueue } from '../temporal.config.js';
 import type { HostEnvironment } from './host-environment.js';
+import { requireSameStore } from './same-store.js';
 import type { ServingEnvironment } from './serving-environment.js';
 
 /** How often the ledger hears of the host, and what is left behind is looked for. */
@@ -33,10 +35,11 @@ export async function asServingHost(
 ): Promise<void> {
   const say = (line: string) => void process.stderr.write(`${line}\n`);
   const pool = createPool(environment.databaseUrl, { applicationName: `steadfast gpu host ${host}` });
-  const { command, address, programs } = environment;
+  const { artifacts, command, address, programs } = environment;
+  await requireSameStore(createStoreClaims(pool), { artifacts, host: os.hostname() });
   const deps: KeeperDeps = {
     servings: createPgServings(pool),
-    artifacts: createLocalArtifacts(environment.artifacts),
+    artifacts: createLocalArtifacts(artifacts),
     ...{ host, address, command, programs, say },
     folder: path.join(home, 'serving', host),
     env: {},
