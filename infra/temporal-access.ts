@@ -16,11 +16,6 @@ export interface TemporalPlace {
   readonly access: TemporalAccess;
 }
 
-/** True when the environment says where Temporal is. */
-export function namesTemporal(env: NodeJS.ProcessEnv): boolean {
-  return Boolean(env.TEMPORAL_ADDRESS || env.TEMPORAL_PROFILE || env.TEMPORAL_CONFIG_FILE);
-}
-
 /** Throws `UsageError` for a profile or a certificate that cannot be read. */
 export function temporalPlace(env: NodeJS.ProcessEnv): TemporalPlace {
   const file = env.TEMPORAL_CONFIG_FILE;

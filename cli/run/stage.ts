@@ -7,6 +7,7 @@ import { UsageError } from '../../core/faults.js';
 import { configDiff, describeChanges } from '../../core/fingerprint.js';
 import type { CampaignRow, Ledger } from '../../core/ledger.js';
 import type { ProviderTable } from '../../core/limits/rates.js';
+import type { Place } from '../../core/sharing.js';
 import { startableId } from '../../core/stage-configs.js';
 import { homeFolder } from '../../infra/setup/root.mjs';
 import { openStack, type StackContext, withStack } from '../context.js';
@@ -17,6 +18,7 @@ import { endText } from './ending.js';
 import { type Launched, launch } from './launch.js';
 import { asServed, requireModel } from './model.js';
 import type { RunOptions } from './options.js';
+import { requirePool } from './pool.js';
 import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
 import { requireSandboxes, sandboxLines } from './sandboxes.js';
 import { shortLists } from './short-lists.js';
@@ -131,9 +133,9 @@ export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {
 async function dryRun(
   id: string,
   config: CampaignConfig,
-  { json = false, providers = {} }: RunOptions,
+  { json = false, providers = {}, place = {} }: RunOptions,
 ): Promise<void> {
-  const { known, problems } = await preflight(id, config, providers);
+  const { known, problems } = await preflight(id, config, { providers, place });
   if (problems.length > 0) process.exitCode = EXIT.usage;
   const words = problems.map(({ message }) => message);
   if (json) return printJson({ id, config, providers, known: known?.state ?? null, problems: words });
@@ -151,7 +153,11 @@ interface Preflight {
 }
 
 /** With a running stack what only its ledger knows is checked too: the name, and the model's checkpoint. */
-async function preflight(id: string, config: CampaignConfig, providers: ProviderTable): Promise<Preflight> {
+async function preflight(
+  id: string,
+  config: CampaignConfig,
+  { providers, place }: { readonly providers: ProviderTable; readonly place: Place },
+): Promise<Preflight> {
   const { examine } = await import('../../infra/stack/preflight.js');
   const { SERVICES } = await import('../../infra/stack/plan.js');
   const { readStack } = await import('../../infra/stack/info.js');
@@ -173,6 +179,7 @@ async function preflight(id: string, config: CampaignConfig, providers: Provider
       ...(await problemOf(() => requireModel(ledger, config))),
       ...(await problemOf(async () => checkProviders(await context.rates(), config, providers))),
       ...(await problemOf(() => requireTrainerSupport(config, info.trainerUrl))),
+      ...(await problemOf(() => requirePool(context, place.pool))),
     );
     return { known, problems };
   } finally {

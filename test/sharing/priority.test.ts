@@ -4,6 +4,11 @@
  * order in which tries were begun, never how long it took.
  */
 
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createPool } from '../../activities/ledger/pool.js';
@@ -16,9 +21,12 @@ import type { RunFile } from '../../core/schemas/run-file.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
+import { ROOT } from '../import-graph.js';
 import { steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { count, order, waiting } from './pool.js';
+import { remoteEnvironment, remoteWorker } from './remote-worker.js';
+import { certificates, findOpenssl, tlsInFront } from './tls.js';
 
 const SLOTS = 4;
 /** Far more than there are slots, so that somebody of each campaign always waits. */
@@ -26,7 +34,12 @@ const LANES = 48;
 /** Episodes of the step that are looked at, of 96. */
 const HALF = 40;
 
+const SCRIPTED = { kind: 'scripted', errorRate: 0, turnDelayMs: 60 } as const;
+
+const run = promisify(execFile);
 const suite = createDeskbench();
+const openssl = findOpenssl();
+if (openssl === undefined) process.stderr.write('the test of TLS is skipped: no openssl 3\n');
 let home = '';
 let context: StackContext;
 let pool: pg.Pool;
@@ -120,3 +133,49 @@ it('two evaluations share evenly, and one that is moved up goes first', async ()
   await stop(early);
   await stop(late);
 }, 180_000);
+
+it.skipIf(openssl === undefined)(
+  'a worker that reaches Temporal over TLS plays what is asked of its pool',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'steadfast tls '));
+    const made = await certificates(folder);
+    const front = await tlsInFront(context.info.temporal.address, made);
+    const env = {
+      ...remoteEnvironment(context.info, { name: 'afar', home: folder }),
+      TEMPORAL_ADDRESS: front.address,
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: made.ca,
+      TEMPORAL_TLS_SERVER_NAME: 'temporal.test',
+      TEMPORAL_TLS_CLIENT_CERT_PATH: made.client.cert,
+      TEMPORAL_TLS_CLIENT_KEY_PATH: made.client.key,
+    };
+    const worker = await remoteWorker(env, ['--pool', 'afar', '--slots', '8']);
+    try {
+      expect(front.clients()).toBeGreaterThan(0);
+      const config = await attemptsConfig(
+        'eval',
+        { model: SCRIPTED, benchmark: { repeat: 1 } },
+        suite,
+        tasks.slice(0, 12),
+      );
+      const { id } = await launch(context, 'afar', config, 12, { pool: 'afar' });
+      await until('done', async () => (await ledger.campaign(id))?.state === 'done');
+      expect(await ledger.counts(id)).toMatchObject({ clean: 12, faults: {} });
+      const { rows } = await pool.query(
+        'SELECT DISTINCT t.worker FROM tries t JOIN attempts a ON a.id = t.attempt_id WHERE a.campaign = $1',
+        [id],
+      );
+      expect(rows).toEqual([{ worker: worker.identity }]);
+      // The command line reaches it by the same variables.
+      const asked = run(process.execPath, [join(ROOT, 'cli', 'steadfast.mjs'), 'pool', id, 'nowhere'], {
+        env,
+      });
+      const refused = expect.stringMatching(/pool nowhere: expected a sandbox worker that polls it/);
+      await expect(asked).rejects.toMatchObject({ code: 2, stderr: refused });
+    } finally {
+      expect(await worker.end('SIGTERM')).toBe(0);
+      front.stop();
+      rmSync(folder, { recursive: true });
+    }
+  },
+  120_000,
+);
