@@ -4,7 +4,10 @@
  * with the stack, so that a worker that is started again has them too.
  * No secrets: a key is named by its variable, and reaches the workers through the environment that they inherit.
  */
+import { TRAINER_VARIABLES } from './torch-trainer.js';
+
 const NAMES = [
+  ...TRAINER_VARIABLES,
   'THINKINGBOX_DIR',
   'THINKINGBOX_DATA_DIR',
   'THINKINGBOX_CASES',
@@ -13,6 +16,7 @@ const NAMES = [
   'STEADFAST_ISOLATION',
   'STEADFAST_HOST',
   'STEADFAST_SLOTS',
+  'STEADFAST_WARM',
   'DOCKER_HOST',
   'STEADFAST_DOCKER_RUNTIME',
   'STEADFAST_ENDPOINTS',

@@ -19,6 +19,7 @@ import { answersOk, type Command, getText, launch, type Service, STACK_MARK } fr
 import type { Plan } from './supervisor.js';
 import { temporalService } from './temporal.js';
 import { type Through, throughPorts } from './through.js';
+import { type TorchTrainer, torchCommand } from './torch-trainer.js';
 import { trainerCommand } from './trainer-command.js';
 
 export type ServiceName = 'temporal' | 'postgres' | 'trainer' | 'endpoints';
@@ -33,6 +34,8 @@ export interface PlanOptions {
   /** Executables found before the supervisor was started. */
   readonly python: string;
   readonly temporal: string;
+  /** Absent: the embedded trainer. */
+  readonly torch?: TorchTrainer;
   /** Digest of `DATABASE_URL`, or null: we run our own. The address itself holds a password and stays in the environment. */
   readonly externalDatabase: string | null;
   /** For the workers. */
@@ -105,7 +108,9 @@ interface PlanContext {
 
 function trainerService({ options, ports, environment }: PlanContext): Service {
   const command = (): Command => {
-    const started = trainerCommand(options.python, ports.trainer, options.home);
+    const started = options.torch
+      ? torchCommand(options.torch, ports.trainer, options.home)
+      : trainerCommand(options.python, ports.trainer, options.home);
     return {
       ...started,
       env: { ...environment(), ...started.env },
@@ -117,6 +122,8 @@ function trainerService({ options, ports, environment }: PlanContext): Service {
     code: options.code.trainer,
     stop: END,
     healthy: () => answersOk(`http://127.0.0.1:${ports.trainer}/health`),
+    // A model of some gigabytes is read, and its digest computed, before the trainer listens.
+    ...(options.torch ? { startLimitMs: 15 * 60_000 } : {}),
   });
 }
 
@@ -199,10 +206,11 @@ async function polls(httpPort: number, queue: string, identity: string): Promise
 interface SpawnedOptions extends Pick<Service, 'ports' | 'stop' | 'healthy' | 'bury'> {
   readonly code: string;
   readonly needs?: readonly string[];
+  readonly startLimitMs?: number;
 }
 
 function spawned(name: string, command: () => Command, options: SpawnedOptions): Service {
-  const { ports, stop, healthy, bury, code, needs = [] } = options;
+  const { ports, stop, healthy, bury, code, needs = [], startLimitMs = 120_000 } = options;
   return {
     name,
     needs,
@@ -211,7 +219,7 @@ function spawned(name: string, command: () => Command, options: SpawnedOptions):
     healthy,
     ...(bury ? { bury } : {}),
     log: command().log,
-    startLimitMs: 120_000,
+    startLimitMs,
     fingerprint: () => {
       const { file, args, env } = command();
       return sha256(file, ...args, JSON.stringify(env), code).slice(0, 16);

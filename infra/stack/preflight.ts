@@ -14,6 +14,7 @@ import { requireBaseCheckpoint } from './base-checkpoint.js';
 import { externalDatabase } from './database.js';
 import type { PlanOptions } from './plan.js';
 import { findBinaries } from './postgres-data.js';
+import type { TorchTrainer } from './torch-trainer.js';
 
 export interface Check {
   readonly name: string;
@@ -22,7 +23,7 @@ export interface Check {
   readonly problem?: UsageError;
 }
 
-type Wanted = Pick<PlanOptions, 'home' | 'services' | 'workers'>;
+type Wanted = Pick<PlanOptions, 'home' | 'services' | 'workers' | 'torch'>;
 
 /** MiB that databases, logs and artifacts of a demo take. */
 const ROOM_MB = 100;
@@ -42,13 +43,14 @@ export async function examine(wanted: Wanted): Promise<readonly Check[]> {
   return [...checks, await postgresCheck()];
 }
 
-function look({ home, services, workers }: Wanted): {
+function look({ home, services, workers, torch }: Wanted): {
   checks: Check[];
   python: string | undefined;
   temporal: string | undefined;
 } {
   const checks: Check[] = [roomCheck(home)];
-  const python = services.includes('trainer') ? venvPython(ROOT, home) : undefined;
+  const embedded = services.includes('trainer') && torch === undefined;
+  const python = embedded ? venvPython(ROOT, home) : undefined;
   const temporal = services.includes('temporal') ? findTemporal(home) : undefined;
   if (services.includes('temporal')) {
     checks.push(
@@ -60,7 +62,8 @@ function look({ home, services, workers }: Wanted): {
       ),
     );
   }
-  if (services.includes('trainer')) {
+  if (torch && services.includes('trainer')) checks.push({ name: 'PyTorch trainer', found: wordsOf(torch) });
+  if (embedded) {
     checks.push(
       check(
         'Python packages',
@@ -81,6 +84,10 @@ function look({ home, services, workers }: Wanted): {
     check('build', missing === undefined && join(ROOT, 'dist'), missing ?? '', 'Run "npm run build"'),
   );
   return { checks, python: python?.file, temporal: temporal?.file };
+}
+
+function wordsOf({ python, model }: TorchTrainer): string {
+  return `${model}, with ${python}`;
 }
 
 function check(name: string, found: string | false | undefined, expected: string, fix: string): Check {

@@ -9,8 +9,11 @@ import { UsageError } from '../../core/faults.js';
 import { venvPython } from '../setup/python.mjs';
 import { ROOT } from '../setup/root.mjs';
 import { requireBaseCheckpoint } from './base-checkpoint.js';
+import { readStack } from './info.js';
+import { passedOn } from './passed-on.js';
 import { STACK_MARK } from './service.js';
-import { trainerCommand } from './trainer-command.js';
+import { torchCommand, torchTrainer } from './torch-trainer.js';
+import { type TrainerProcess, trainerCommand } from './trainer-command.js';
 
 export interface PrivateTrainer {
   /** Base URL without `/v1`. */
@@ -22,22 +25,13 @@ export interface PrivateTrainer {
 const END_MS = 5_000;
 
 /**
- * Starts the embedded trainer on a free port; it answers when this returns. `home` is the stack's: `down` ends what
+ * Starts a trainer of the stack's kind on a free port; it answers when this returns. `home` is the stack's: `down` ends what
  * a killed command has left. Throws `UsageError` when Python or the base checkpoint is missing.
  */
 export async function startPrivateTrainer(home: string): Promise<PrivateTrainer> {
-  requireBaseCheckpoint();
-  const python = venvPython(ROOT, home);
-  if (!python) {
-    throw new UsageError(
-      "the trainer's Python packages",
-      'installed',
-      'none that are current',
-      'Run: npm run setup',
-    );
-  }
+  const command = commandOf(home);
   const folder = mkdtempSync(join(tmpdir(), 'steadfast-trainer-'));
-  const { file, args, cwd, env } = trainerCommand(python.file, 0, folder);
+  const { file, args, cwd, env } = command(folder);
   const child = spawn(file, [...args], {
     cwd,
     env: { ...process.env, ...env, [STACK_MARK]: home },
@@ -72,4 +66,19 @@ export async function startPrivateTrainer(home: string): Promise<PrivateTrainer>
     await stop();
     throw error;
   }
+}
+
+/** How the stack's trainer would be started, with a folder of its own and on a free port. */
+function commandOf(home: string): (folder: string) => TrainerProcess {
+  const torch = torchTrainer(passedOn(process.env, readStack(home)?.passedOn), home);
+  if (torch) return (folder) => torchCommand(torch, 0, folder);
+  requireBaseCheckpoint();
+  const python = venvPython(ROOT, home);
+  if (python) return (folder) => trainerCommand(python.file, 0, folder);
+  throw new UsageError(
+    "the trainer's Python packages",
+    'installed',
+    'none that are current',
+    'Run: npm run setup',
+  );
 }

@@ -20,6 +20,7 @@ import { passedOn } from './passed-on.js';
 import { type PlanOptions, SERVICES, type ServiceName } from './plan.js';
 import { requireStack } from './preflight.js';
 import type { Through } from './through.js';
+import { torchDigest, torchTrainer } from './torch-trainer.js';
 
 export interface StartOptions {
   /** Default: `.steadfast/` of the checkout, or STEADFAST_HOME. */
@@ -82,18 +83,22 @@ function planOptions(home: string, options: StartOptions): PlanOptions {
     throw new UsageError('workers', `all of ${SERVICES.join(', ')} for workers to use`, services.join(', '));
   }
   const external = externalDatabase();
-  const tools = requireStack({ home, services, workers });
+  const variables = passedOn(process.env, readStack(home)?.passedOn);
+  const torch = services.includes('trainer') ? torchTrainer(variables, home) : undefined;
+  const chosen = torch ? { torch } : {};
+  const tools = requireStack({ home, services, workers, ...chosen });
   return {
     home,
     services,
     workers,
     ...tools,
     externalDatabase: external ? sha256(external) : null,
-    passedOn: passedOn(process.env, readStack(home)?.passedOn),
+    passedOn: variables,
+    ...chosen,
     ...(options.through ? { through: options.through } : {}),
     code: {
       typescript: typescriptDigest(),
-      trainer: services.includes('trainer') ? trainerDigest() : '',
+      trainer: services.includes('trainer') ? (torch ? torchDigest(torch) : trainerDigest()) : '',
     },
   };
 }

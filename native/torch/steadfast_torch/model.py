@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from steadfast_protocol.faults import UsageError
@@ -21,8 +22,8 @@ from steadfast_protocol.tensors import digest_tensors
 from .lora import Lora
 from .weights import Arrays, Weights
 
-#: Numbers of one block of logits: 256 MiB in float32.
-_BLOCK_NUMBERS = 1 << 26
+#: Numbers of one block of logits: 64 MiB in float32.
+_BLOCK_NUMBERS = 1 << 24
 #: Largest difference of our logits from the model's own, in float32.
 _SAME = 1e-3
 
@@ -83,9 +84,16 @@ class LanguageModel:
         # Weights that are trained stay float32 and are computed in `dtype` by autocast; frozen ones are held in it.
         held = torch.float32 if o.lora is None else o.dtype
         try:
-            module = AutoModelForCausalLM.from_pretrained(o.folder, dtype=held, local_files_only=True)
-        except (OSError, ValueError, RuntimeError) as error:
+            module, info = AutoModelForCausalLM.from_pretrained(
+                o.folder, dtype=held, local_files_only=True, output_loading_info=True
+            )
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
             raise UsageError(o.folder, "a folder with a causal language model", str(error)[:300]) from error
+        # Transformers would fill them with random numbers.
+        if missing := sorted(info["missing_keys"]):
+            raise UsageError(
+                o.folder, "every weight of the model", f"no {', '.join(missing[:3])} ({len(missing)} in all)"
+            )
         for part in module.modules():
             if isinstance(part, torch.nn.Dropout):
                 part.p = 0.0
@@ -147,9 +155,12 @@ class LanguageModel:
         )
         return out.logits[0, -1].float().cpu().numpy(), out.past_key_values
 
-    def sequence_logprobs(self, ids: np.ndarray) -> np.ndarray:
-        """float32 [L-1]: of each token from the second on; inside `using`, without gradient."""
+    def sequence_logprobs(self, ids: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+        """float32: of the tokens at `at`, or of each from the second on; inside `using`, without gradient."""
         hidden, targets = self.hidden(ids[:-1]), self.tokens(ids[1:])
+        if at is not None:
+            chosen = torch.from_numpy(at - 1).to(self.options.device)
+            hidden, targets = hidden[chosen], targets[chosen]
         parts = []
         for block in self.blocks(len(targets)):
             logs = torch.log_softmax(self.logits(hidden[block]), -1)

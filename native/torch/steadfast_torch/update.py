@@ -119,8 +119,8 @@ def mean_kl(model: LanguageModel, episodes: list[Episode], logprobs: list[np.nda
     for episode, ours in zip(episodes, logprobs, strict=True):
         at = np.flatnonzero(episode.sampled)
         with torch.no_grad(), model.using(model.base):
-            base = model.sequence_logprobs(episode.ids[: at[-1] + 1])
-        difference = (base[at - 1] - ours).astype(np.float64)
+            base = model.sequence_logprobs(episode.ids[: at[-1] + 1], at)
+        difference = (base - ours).astype(np.float64)
         total += float((np.exp(difference) - difference - 1).sum())
         tokens += len(ours)
     return total / tokens

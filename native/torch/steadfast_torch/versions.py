@@ -41,8 +41,8 @@ class Versions(Generic[W]):
         return version
 
     def publish(self, name: str, weights: W) -> None:
-        self._add(name, weights)
         self._published = name
+        self._add(name, weights)
 
     def serve(self, name: str, weights: W) -> None:
         self._add(name, weights).leases += 1
