@@ -132,6 +132,16 @@ describe('the report of a finished pipeline', () => {
 });
 
 describe('what is not there', () => {
+  it('of one attempt a task it says nothing twice', () => {
+    const data = demoReport();
+    const text = textOf(
+      renderReport({ ...data, before: null, paired: null, after: { ...data.after!, k: 1 } }),
+    );
+    expect(text).toContain('with one attempt each');
+    expect(text).toContain('Solved in the one attempt');
+    expect(text).not.toMatch(/one of 1 attempts/);
+  });
+
   it('shows no score of incomplete coverage and says what is missing', () => {
     const page = renderReport(partialReport());
     const text = textOf(page);

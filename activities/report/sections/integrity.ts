@@ -107,7 +107,7 @@ export function integritySection(data: ReportData): Html {
   return section(
     'integrity',
     'Coverage and integrity',
-    'planned = clean + exhausted + pending. A try that met a system error is tried again and never scored; scores are shown only when every planned attempt is clean.',
+    'planned = clean + exhausted + pending. A try that met a system error is tried again and never scored; scores are shown when every planned attempt is clean, others say how many they leave out.',
     html`${stages.length > 0 && coverageTable(stages)}${stages.length > 0 && faultsTable(stages)}${stopped(stages)}${wasted(data)}${invariants.length > 0 && html`<ul class="checks">${invariants.map((each) => html`<li class="${each.holds ? 'holds' : 'broken'}"><b>${each.holds ? '✓' : '✗'}<span class="unseen">${each.holds ? 'holds' : 'broken'}</span></b><span><strong>${each.name}</strong> ${each.detail}</span></li>`)}</ul>`}${lineage(data)}${faultsByTask(data)}`,
   );
 }

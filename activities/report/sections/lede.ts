@@ -27,6 +27,8 @@ function result(data: ReportData): string {
   const source = after ? data.after : data.before;
   if (one && source) {
     const when = data.training !== null && source === data.before ? 'Before training, ' : '';
+    if (source.k === 1)
+      return `${when}${one.dependable} of ${plural(one.tasks, 'task')} pass, with one attempt each.`;
     return `${when}${one.dependable} of ${plural(one.tasks, 'task')} pass on every one of ${source.k} attempts; a single attempt passes ${percent(one.passAt1.value)} of the time.`;
   }
   if (data.before ?? data.after) return 'The evaluation is not complete yet, so no score is shown.';

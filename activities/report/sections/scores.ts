@@ -28,7 +28,8 @@ function columns(k: number): readonly Column[] {
   return [
     { title: kOfK(k), pick: (line) => line.observedK },
     { title: 'pass@1', pick: (line) => line.passAt1 },
-    { title: `pass@${k}`, pick: (line) => line.passAtK },
+    // Of one attempt it is pass@1 again.
+    ...(k > 1 ? [{ title: `pass@${k}`, pick: (line: ScoreLine) => line.passAtK }] : []),
   ];
 }
 
@@ -122,7 +123,7 @@ export function scoresSection(
   return section(
     'scores',
     partial ? `${heading}, of incomplete coverage` : heading,
-    html`${kOfK(k)}: share of tasks whose every attempt passed. pass@1: chance that a single attempt passes. pass@${k}: share of tasks that at least one of ${k} attempts solves. ${both ? html`Lines are 95 % intervals over tasks: <span class="swatch before">before</span> <span class="swatch after">after</span>, from 0 to 100 %.` : 'Lines are 95 % intervals over tasks, from 0 to 100 %.'}`,
+    html`${kOfK(k)}: share of tasks whose every attempt passed. pass@1: chance that a single attempt passes. ${k > 1 && `pass@${k}: share of tasks that at least one of ${k} attempts solves. `}${both ? html`Lines are 95 % intervals over tasks: <span class="swatch before">before</span> <span class="swatch after">after</span>, from 0 to 100 %.` : 'Lines are 95 % intervals over tasks, from 0 to 100 %.'}`,
     html`${scoreTable(before?.scores ? before : null, after?.scores ? after : null)}${fold('All scores with their intervals', numbers(before, after))}`,
   );
 }
