@@ -13,7 +13,7 @@ import { startableId } from '../core/stage-configs.js';
 import type { Suite } from '../core/suite.js';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { hold, leaveStack, otherHolders } from '../infra/stack/holders.js';
-import type { StackInfo } from '../infra/stack/info.js';
+import { readState, type StackInfo } from '../infra/stack/info.js';
 import { StartInterrupted, startStack } from '../infra/stack/start.js';
 import { killStack } from '../infra/stack/stop.js';
 import { openStack } from './context.js';
@@ -28,6 +28,7 @@ import { integer, LIMITS } from './run/options.js';
 import { declareProviders } from './run/providers.js';
 import { DEFAULT_SUITE, pipelineConfig } from './run/resolve.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
+import { endSandboxes } from './run/sweep-once.js';
 import { watch } from './run/watch.js';
 import { progressLines } from './up.js';
 
@@ -111,11 +112,14 @@ async function demo(options: DemoOptions, command: Command): Promise<void> {
   }, kill);
   let outcome: Outcome | undefined;
   let others: readonly string[];
+  const home = homeFolder();
   try {
     outcome = await run(options, config, file, signal);
     if (outcome && options.keepUp) hold(homeFolder(), 'up');
   } finally {
+    const info = readState(home);
     others = await leaveStack();
+    if (others.length === 0) await endSandboxes(home, info);
     restore();
   }
   if (options.json) printJson(outcome ?? { id, state: 'interrupted', result: null, report: null });

@@ -2,8 +2,10 @@
 import type { Command } from 'commander';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { forgetUp } from '../infra/stack/holders.js';
+import { readState } from '../infra/stack/info.js';
 import { stopStack } from '../infra/stack/stop.js';
 import { printJson, say } from './output.js';
+import { endSandboxes } from './run/sweep-once.js';
 
 export function registerDown(program: Command): void {
   program
@@ -13,8 +15,11 @@ export function registerDown(program: Command): void {
     )
     .option('--json', 'print {"stopped": true} when there was something to stop')
     .action(async (options: { json?: boolean }) => {
-      forgetUp(homeFolder());
+      const home = homeFolder();
+      forgetUp(home);
+      const info = readState(home);
       const stopped = await stopStack();
+      if (stopped) await endSandboxes(home, info);
       if (options.json) printJson({ stopped });
       else say(stopped ? 'the stack is stopped' : 'the stack was not running');
     });

@@ -1,8 +1,14 @@
-/** `steadfast sandbox`: the images that tool servers run from in containers. */
+/** `steadfast sandbox`: what tool servers run in, and the images that they run from in containers. */
 import type { Command } from 'commander';
 
 export function registerSandbox(program: Command): void {
   const sandbox = program.command('sandbox').description('What tool servers run in.');
+  sandbox
+    .command('sweep')
+    .description('end what was left behind on this host; sandbox workers do that by themselves, every minute')
+    .option('--json', 'print as JSON')
+    .addHelpText('after', '\nExample:\n  $ steadfast sandbox sweep\n')
+    .action(async (options: { json?: true }) => (await import('./sandbox-sweep.js')).sweep(options));
   const image = sandbox.command('image').description('images of tool servers');
   image
     .command('build')

@@ -6,6 +6,7 @@ import { ISOLATIONS } from '../core/sandbox.js';
 import { withStack } from './context.js';
 import { EXIT } from './exit.js';
 import { print, printJson } from './output.js';
+import { workersEnvironment } from './run/local-workers.js';
 
 export function registerVerifySandbox(verify: Command): void {
   verify
@@ -22,11 +23,10 @@ export function registerVerifySandbox(verify: Command): void {
       const { workerIsAlive } = await import('../workers/sweep.js');
       await withStack(async ({ info }) => {
         const pool = createPool(info.databaseUrl, { max: 1 });
-        // The stack's workers have the name that was given when it was started.
-        const host = hostName({
-          STEADFAST_HOST: process.env.STEADFAST_HOST || info.passedOn?.STEADFAST_HOST,
-        });
-        const driver = sandboxDrivers(info.home);
+        // Host and engine are those of the stack's workers.
+        const env = workersEnvironment(info);
+        const host = hostName(env);
+        const driver = sandboxDrivers(info.home, 'inline', undefined, env);
         const living = async () =>
           (await Promise.all(ISOLATIONS.map((isolation) => driver(isolation).living()))).flat();
         try {

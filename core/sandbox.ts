@@ -92,7 +92,7 @@ export interface SandboxRequest {
   readonly signal: AbortSignal;
   /** ISO time after which anybody may end it; written on what is made, for sweeps that have no ledger. */
   readonly expiresAt?: string;
-  /** For people who look at what is made: campaign and attempt key. */
+  /** For people who look at what is made: the attempt's key; and `worker`, for sweeps that have no ledger: who made it. */
   readonly labels?: Readonly<Record<string, string>>;
   /** What `take` gave for these servers; then `name` is its name. */
   readonly warm?: WarmSandbox;
@@ -131,6 +131,8 @@ export interface LivingSandbox {
   readonly name: string;
   /** ISO time, where what was made carries one. */
   readonly expiresAt?: string;
+  /** `host:pid` of the process that made it, where what was made says so. */
+  readonly worker?: string;
   /** Of another stack on this host: its ledger knows it, not ours. */
   readonly foreign?: true;
 }

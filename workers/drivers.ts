@@ -9,18 +9,19 @@ import { type Isolation, type SandboxDriver, stronger } from '../core/sandbox.js
 
 /**
  * `least`: what the operator demands; a suite that needs more gets more, none gets less. `warm`: of a worker that plays
- * episodes; absent, nothing is started ahead.
+ * episodes; absent, nothing is started ahead. `env` says which engine, and the name of this host.
  */
 export function sandboxDrivers(
   home: string,
   least: Isolation = 'inline',
   warm?: WarmSettings,
+  env: NodeJS.ProcessEnv = process.env,
 ): (isolation: Isolation) => SandboxDriver {
   const drivers: Readonly<Record<Isolation, SandboxDriver>> = {
     inline: createInlineDriver(),
     process: createProcessDriver(home),
     docker: createDockerDriver({
-      ...{ home, host: hostName(process.env), engine: engineSettings(process.env) },
+      ...{ home, host: hostName(env), engine: engineSettings(env) },
       ...(warm && { warm }),
     }),
   };

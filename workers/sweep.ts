@@ -13,7 +13,8 @@ const EVERY_MS = 60_000;
 const AT_A_TIME = 8;
 
 export interface SweepParts {
-  readonly ledger: Pick<Ledger, 'openSandboxes' | 'endedSandboxes' | 'sandboxEnded'>;
+  /** Without one, only what is there can say of itself that it should not be. */
+  readonly ledger?: Pick<Ledger, 'openSandboxes' | 'endedSandboxes' | 'sandboxEnded'> | undefined;
   readonly environment: Pick<WorkerEnvironment, 'host' | 'identity'>;
   /** What is to be ended is ended by the driver that made it, not by the one that the operator demands now. */
   readonly driver: (isolation: Isolation) => SandboxDriver;
@@ -66,7 +67,7 @@ class Sweep {
 
   async leftInLedger(starting: boolean): Promise<readonly OpenSandbox[]> {
     const { host, identity } = this.parts.environment;
-    const rows = await this.parts.ledger.openSandboxes(host, []);
+    const rows = (await this.parts.ledger?.openSandboxes(host, [])) ?? [];
     return rows.filter((row) => {
       const orphaned = row.worker === identity ? starting : !workerIsAlive(row.worker);
       return orphaned || row.abandoned || new Date(row.expiresAt) <= this.now;
@@ -76,7 +77,7 @@ class Sweep {
   endRow({ name, isolation }: OpenSandbox): Promise<void> {
     return this.noted(`sandbox ${name}`, async () => {
       await this.parts.driver(isolation as Isolation).reap(name);
-      await this.parts.ledger.sandboxEnded(name, 'reaped');
+      await this.parts.ledger?.sandboxEnded(name, 'reaped');
       this.reaped.push(name);
     });
   }
@@ -89,10 +90,15 @@ class Sweep {
     const ended = new Set<string>();
     await this.noted(`ends of sandboxes of driver ${isolation}`, async () => {
       if (ours.length === 0) return;
-      for (const name of await this.parts.ledger.endedSandboxes(ours)) ended.add(name);
+      for (const name of (await this.parts.ledger?.endedSandboxes(ours)) ?? []) ended.add(name);
     });
     const past = ({ expiresAt }: LivingSandbox) => expiresAt !== undefined && new Date(expiresAt) <= this.now;
-    return living.filter((each) => past(each) || ended.has(each.name)).map(({ name }) => name);
+    // Of other stacks' processes nothing is known here: they may live where this one cannot see them.
+    const orphaned = ({ foreign, worker }: LivingSandbox) =>
+      foreign !== true && worker !== undefined && !workerIsAlive(worker);
+    return living
+      .filter((each) => past(each) || orphaned(each) || ended.has(each.name))
+      .map(({ name }) => name);
   }
 
   end(name: string, isolation: Isolation): Promise<void> {

@@ -83,7 +83,7 @@ export async function runTry(
     await warm?.discard().catch(tell);
     return began.clean;
   }
-  const marks = { expiresAt, labels: { key: input.key }, ...(warm ? { warm } : {}) };
+  const marks = { expiresAt, labels: { key: input.key, worker: runner.worker }, ...(warm ? { warm } : {}) };
   const sandbox = new SandboxNotes(runner.ledger, name, tell);
   const started = performance.now();
   let played: PlayedEpisode;

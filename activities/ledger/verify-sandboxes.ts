@@ -49,10 +49,16 @@ export interface VerifySandboxesParts {
 
 export async function verifySandboxes(parts: VerifySandboxesParts): Promise<SandboxVerification> {
   const { pool, host, workerIsAlive } = parts;
-  const before = namesOf(await parts.living());
+  const living = ours(await parts.living());
+  const before = living.map(({ name }) => name);
   const [counted] = (await pool.query<Record<string, string>>(COUNTS)).rows;
   const open = (await pool.query<OpenRow>(OPEN)).rows;
+  const elsewhere = new Map<string, number>();
   const problems = open.flatMap(({ name, host: where, worker, expired, abandoned }) => {
+    if (expired && where !== host) {
+      elsewhere.set(where, (elsewhere.get(where) ?? 0) + 1);
+      return [];
+    }
     if (expired) return [`${name}: past its expiry and never ended (worker ${worker})`];
     if (where === host && !workerIsAlive(worker)) return [`${name}: its worker ${worker} is gone`];
     if (abandoned) return [`${name}: its try is over and it was not released (worker ${worker})`];
@@ -60,10 +66,16 @@ export async function verifySandboxes(parts: VerifySandboxesParts): Promise<Sand
   });
   const states = await pool.query<{ name: string; state: string }>(STATES, [before]);
   const known = new Map(states.rows.map(({ name, state }) => [name, state]));
-  const after = new Set(namesOf(await parts.living()));
-  for (const name of before) {
+  for (const [where, count] of elsewhere) {
+    const fix = `start a sandbox worker there, or run \`steadfast sandbox sweep\` on it`;
+    problems.push(`host ${where}: ${count} are past their expiry and nobody ends them; ${fix}`);
+  }
+  const after = new Set(ours(await parts.living()).map(({ name }) => name));
+  for (const { name, worker } of living) {
     const state = known.get(name);
     if (state === 'intended' || state === 'created' || !after.has(name)) continue;
+    // Of a check that a command makes just now.
+    if (state === undefined && worker !== undefined && workerIsAlive(worker)) continue;
     problems.push(
       `${name}: there, and ${state === undefined ? 'not in the ledger' : `${state} in the ledger`}`,
     );
@@ -85,6 +97,6 @@ export async function verifySandboxes(parts: VerifySandboxesParts): Promise<Sand
 }
 
 /** Those of another stack on this host are in another ledger. */
-function namesOf(living: readonly LivingSandbox[]): string[] {
-  return living.filter(({ foreign }) => foreign !== true).map(({ name }) => name);
+function ours(living: readonly LivingSandbox[]): readonly LivingSandbox[] {
+  return living.filter(({ foreign }) => foreign !== true);
 }

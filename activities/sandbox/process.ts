@@ -41,6 +41,8 @@ export const PROCESS_LIMITS: ProcessLimits = {
 };
 
 interface Recorded {
+  /** `host:pid` of who made it. */
+  readonly worker?: string | undefined;
   readonly processes: readonly { readonly pid: number; readonly started: string }[];
 }
 
@@ -80,9 +82,13 @@ async function create(
     await killAll(request.name, undefined);
     await rm(folder, { recursive: true, force: true });
   };
+  const worker = request.labels?.worker;
   try {
     await mkdir(join(folder, 'tmp'), { recursive: true });
-    await writeFile(join(folder, 'record.json'), JSON.stringify({ processes: [] }));
+    await writeFile(
+      join(folder, 'record.json'),
+      JSON.stringify({ worker, processes: [] } satisfies Recorded),
+    );
     await Promise.all(
       request.servers.map(async (spec) => {
         const forked = spec.warm && warmSession(spec, request.name, folder, limits, nurseries.of(spec.warm));
@@ -94,7 +100,7 @@ async function create(
         }
       }),
     );
-    await record(folder, transports);
+    await record(folder, worker, transports);
   } catch (error) {
     await release();
     throw error;
@@ -162,6 +168,7 @@ function warmSession(
 
 async function record(
   folder: string,
+  worker: string | undefined,
   transports: readonly { readonly pid: number | undefined }[],
 ): Promise<void> {
   const processes: { pid: number; started: string }[] = [];
@@ -169,7 +176,7 @@ async function record(
     const started = pid === undefined ? undefined : await processStart(pid);
     if (pid !== undefined && started !== undefined) processes.push({ pid, started });
   }
-  await writeFile(join(folder, 'record.json'), JSON.stringify({ processes } satisfies Recorded));
+  await writeFile(join(folder, 'record.json'), JSON.stringify({ worker, processes } satisfies Recorded));
 }
 
 async function readRecord(folder: string): Promise<Recorded | undefined> {
@@ -209,7 +216,13 @@ async function killAll(name: string, recorded: Recorded | undefined): Promise<bo
 /** A sandbox's folder is there before its first process and goes after its last. */
 async function folders(home: string): Promise<readonly LivingSandbox[]> {
   try {
-    return (await readdir(join(home, 'sandboxes'))).map((name) => ({ name }));
+    const names = await readdir(join(home, 'sandboxes'));
+    return await Promise.all(
+      names.map(async (name) => {
+        const { worker } = (await readRecord(join(home, 'sandboxes', name))) ?? {};
+        return worker === undefined ? { name } : { name, worker };
+      }),
+    );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

@@ -5,6 +5,7 @@ import { type EpisodeReplay, replayEpisode } from '../../activities/episode/repl
 import type { Trajectory } from '../../activities/episode/trajectory.js';
 import { suiteDrift } from '../../core/drift.js';
 import { UsageError } from '../../core/faults.js';
+import { hostName } from '../../core/host-name.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import type { AttemptDetail } from '../../core/ledger-reads.js';
 import { importedModel } from '../../core/results/imported.js';
@@ -13,6 +14,7 @@ import { type StackContext, withStack } from '../context.js';
 import { print, printJson } from '../output.js';
 import type { EpisodeOptions } from '../replay.js';
 import { resolveAttempt } from '../run/find.js';
+import { workersEnvironment } from '../run/local-workers.js';
 import { withSuite } from '../run/suite.js';
 import { settleDrift } from './drift.js';
 
@@ -51,6 +53,11 @@ async function onFreshBackend(
   acceptDrift: boolean,
 ): Promise<EpisodeReplay> {
   const { sandboxDrivers } = await import('../../workers/drivers.js');
+  const { writtenDown } = await import('../../workers/written-down.js');
+  const { isolationOf } = await import('../../workers/environment.js');
+  const { info } = context;
+  const env = workersEnvironment(info);
+  const drivers = sandboxDrivers(info.home, isolationOf(env.STEADFAST_ISOLATION), undefined, env);
   return withSuite(row.suite, async (suite) => {
     const ledger = await context.ledger();
     await settleDrift(ledger, row, suiteDrift(row.suite, row.suiteDigest, suite.digest), acceptDrift);
@@ -58,7 +65,7 @@ async function onFreshBackend(
     return replayEpisode({
       trajectory,
       task: await suite.load(trajectory.task.id),
-      driver: sandboxDrivers(context.info.home)(suite.isolation),
+      driver: writtenDown(drivers(suite.isolation), { ledger, host: hostName(env) }),
       sandboxName: `sf-replay-${randomBytes(6).toString('hex')}`,
       toolMs: limits?.toolMs ?? EPISODE_LIMITS.toolMs,
       signal: new AbortController().signal,

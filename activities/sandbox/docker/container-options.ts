@@ -13,6 +13,7 @@ export const LABELS = {
   host: 'steadfast.host',
   home: 'steadfast.home',
   expires: 'steadfast.expires',
+  worker: 'steadfast.worker',
 } as const;
 
 /** Nobody on any host: an id that no user has. */

@@ -143,10 +143,11 @@ async function cleared(release: () => Promise<void>, name: string): Promise<void
 async function labelled(docker: Docker, label: string, home: string, abortSignal: AbortSignal) {
   const found = await docker.listContainers({ all: true, filters: { label: [label] }, abortSignal });
   return found.map(({ Id, Labels }) => {
-    const expiresAt = Labels[LABELS.expires];
+    const [expiresAt, worker] = [Labels[LABELS.expires], Labels[LABELS.worker]];
     const sandbox: LivingSandbox = {
       name: Labels[LABELS.sandbox] ?? Id,
       ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(worker === undefined ? {} : { worker }),
       ...(Labels[LABELS.home] === home ? {} : { foreign: true }),
     };
     return { container: docker.getContainer(Id), sandbox };

@@ -38,6 +38,7 @@ export interface StartAhead {
   readonly servers: readonly ServerSpec[];
   /** ISO time: what is written on it, which cannot be changed later; beyond the end of the try that may claim it. */
   readonly expiresAt: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** What the operator and the worker say about sandboxes that are started ahead. */
@@ -260,7 +261,7 @@ export class WarmPool<T extends Startable> {
     const expires = until + kind.heldMs;
     try {
       await ledger.sandboxesAhead(worker, [{ name, isolation, host, expiresAt: isoOf(until) }]);
-      const ahead = { name, servers: kind.servers, expiresAt: isoOf(expires) };
+      const ahead = { name, servers: kind.servers, expiresAt: isoOf(expires), labels: { worker } };
       const sandbox = await this.start(ahead, this.closing.signal).catch((error: unknown) => {
         // Something of it may be there.
         leftBehind({ name, isolation });

@@ -1,6 +1,7 @@
 /** The tool servers really answer a session: a backend is made, set to a task's start state, and given back. */
 import { randomBytes } from 'node:crypto';
 import { Fault, UsageError } from '../../../core/faults.js';
+import { hostName } from '../../../core/host-name.js';
 import { asFinding, skipped, unless } from '../../../core/preflight.js';
 import { homeFolder } from '../../../infra/setup/root.mjs';
 import { sandboxDrivers } from '../../../workers/drivers.js';
@@ -38,6 +39,7 @@ async function session({ suite, env, signal }: Asked, id: string) {
     signal,
     // Should this process be killed in the middle, whoever sweeps the host ends what is left.
     expiresAt: new Date(Date.now() + SESSION_MS).toISOString(),
+    labels: { worker: `${hostName(env)}:${process.pid}` },
   });
   try {
     await task.init(sandbox.tools, signal);
