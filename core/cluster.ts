@@ -31,6 +31,8 @@ export interface HostQuestions {
   readonly folders: readonly string[];
   /** Files that must be there, by absolute path. */
   readonly inputs: readonly string[];
+  /** Those of them that are data sets, of which the rows are counted. */
+  readonly dataSets: readonly string[];
   /** Folder of a model, and the control tokens that its tokenizer must have; null: none is asked for. */
   readonly model: { readonly folder: string; readonly tokens: readonly string[] } | null;
 }
@@ -53,6 +55,8 @@ export interface HostFacts {
   readonly folders: Readonly<Record<string, FolderFacts>>;
   /** SHA-256 of each input; null: no such file, or it cannot be read. */
   readonly inputs: FileDigests;
+  /** Rows of each data set; words where it is none. */
+  readonly rows: Readonly<Record<string, number | string>>;
   readonly model: ModelFacts | null;
   /** Proxy variables of the worker, passwords hidden. */
   readonly proxies: Readonly<Record<string, string>>;

@@ -5,7 +5,9 @@ import type { FileDigests, FolderFacts, GpuFacts, HostFacts, HostQuestions } fro
 import { folderFacts } from './folders.js';
 import { listGpus } from './gpus.js';
 import { HashCache } from './hash-cache.js';
+import { lineCount } from './line-count.js';
 import { modelFacts } from './model-folder.js';
+import { parquetRows } from './parquet-rows.js';
 import { proxiesOf } from './proxies.js';
 import { installedIn } from './python.js';
 
@@ -47,6 +49,7 @@ export function machineFacts({ host, home, env = process.env }: FactsOptions) {
       files: python.value.files,
       folders: Object.fromEntries(folders),
       inputs: await digestsOf(questions.inputs, cache, signal),
+      rows: await rowsOf(questions.dataSets),
       model,
       proxies: proxiesOf(env),
       endedAt: Date.now(),
@@ -64,6 +67,15 @@ async function digestsOf(
   for (const file of files) digests.push([file, (await told('', cache.digest(file, signal))).value || null]);
   await cache.save();
   return Object.fromEntries(digests);
+}
+
+async function rowsOf(files: readonly string[]): Promise<Record<string, number | string>> {
+  const rows: [string, number | string][] = [];
+  for (const file of files) {
+    const { value, problem } = await told(0, file.endsWith('.parquet') ? parquetRows(file) : lineCount(file));
+    rows.push([file, problem ?? value]);
+  }
+  return Object.fromEntries(rows);
 }
 
 async function told<T>(otherwise: T, asked: Promise<T>): Promise<{ value: T; problem: string | null }> {

@@ -119,6 +119,7 @@ function questionsOf({
     files: pins.files.map(({ file }) => file),
     folders: [checkpoints],
     inputs: [...new Set([data.train, data.validation, agentLoop.config, ...(reward ? [reward.file] : [])])],
+    dataSets: [...new Set([data.train, data.validation])],
     model: { folder: model, tokens: modelTokens(format) },
   };
 }

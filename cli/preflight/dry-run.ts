@@ -22,10 +22,13 @@ export type Resolved = Pick<Asked, 'id' | 'file' | 'config' | 'suite' | 'pool' |
 /** Sets exit code 2 when anything does not hold. */
 export async function trainDryRun(resolved: Resolved, { json, show = 'all' }: DryRunOptions): Promise<void> {
   const { id, config, file } = resolved;
+  const verl = verlText(resolved);
+  if (!verl && show !== 'all' && show !== 'config') {
+    throw new UsageError('--show', 'a run whose trainer is verl', config.trainer?.kind ?? 'embedded');
+  }
   const checks = await checked(resolved);
   const problems = problemsOfAll(checks);
   if (problems.length > 0) process.exitCode = EXIT.usage;
-  const verl = verlText(resolved);
   if (json) {
     return printJson({
       id,
@@ -39,9 +42,6 @@ export async function trainDryRun(resolved: Resolved, { json, show = 'all' }: Dr
   if (show === 'all' || show === 'config') print(JSON.stringify(config, shortLists, 2));
   if (verl && (show === 'all' || show === 'settings')) print(stringify(verlTree(verl.settings)));
   if (verl && (show === 'all' || show === 'verl')) print(shellText(verl.command));
-  if (!verl && show !== 'all' && show !== 'config') {
-    throw new UsageError('--show', 'a run whose trainer is verl', config.trainer?.kind ?? 'embedded');
-  }
   if (show === 'all') for (const line of providerLines(file.providers ?? {})) print(line);
   for (const check of checks) sayCheck(check);
   say(

@@ -1,5 +1,4 @@
 /** Every check of a run, in the order in which they are told. */
-import { Fault } from '../../core/faults.js';
 import { type NamedResult, unless } from '../../core/preflight.js';
 import { type Asked, type Check, type ClusterAsked, verlOf } from './asked.js';
 import { clocks } from './checks/clocks.js';
@@ -51,10 +50,9 @@ async function carriedOut<A extends Asked>(check: Check<A>, asked: A): Promise<N
   try {
     return { name, result: await check.run(asked) };
   } catch (error) {
-    // A defect of ours is to be seen as one.
-    if (!(error instanceof Fault)) throw error;
+    // Whatever it was, the other checks are worth hearing.
     const fix = 'Repair what it needs, and run the dry run again.';
-    const found = error.message.split('\n')[0]!;
+    const found = (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
     return { name, result: unless([{ place: name, expected: 'to be checked', found, fix }], '') };
   }
 }

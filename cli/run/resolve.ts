@@ -119,6 +119,12 @@ export async function refuseBenchmark(place: string, suite: Suite, ids: readonly
   if (leaked.length > 0) throw new UsageError(place, 'no benchmark task', leaked.slice(0, 5).join(', '));
 }
 
+/** Golden calls are test material: where the scripted policy plays them, it is no model to be probed. Throws `UsageError`. */
+export function refuseGolden(place: string, suite: Suite, model: RunFile['model']): void {
+  if (model?.kind !== 'scripted' || !('goldenCalls' in suite)) return;
+  throw new UsageError(place, 'a model', `scripted, which plays the golden calls of suite ${suite.name}`);
+}
+
 /**
  * The pool must fill one batch, and holds no benchmark task. Throws the first `UsageError` if not. With `validateEvery`
  * a part of it is held out, and never trained on.
@@ -200,6 +206,15 @@ function keepOf(train: RunFile['train']): Pick<TrainConfig, 'keep'> {
 /** What cannot work is refused here, before the first candidate is probed. Throws `UsageError`. */
 export async function pipelineConfig(file: RunFile, suite: Suite): Promise<PipelineConfig> {
   requireBase(file.model);
+  if (file.trainer?.kind === 'verl') {
+    const fix = 'Its stages are campaigns of their own: steadfast probe, select, train, evaluate.';
+    throw new UsageError(
+      'trainer.kind',
+      'the trainer of the stack, which a pipeline trains with',
+      '"verl"',
+      fix,
+    );
+  }
   if (file.screen) {
     const fix = 'Probe with it by itself: steadfast probe';
     throw new UsageError('screen', 'none, since a pipeline probes every candidate', 'a model', fix);

@@ -6,12 +6,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ClusterAsked } from '../../cli/preflight/asked.js';
 import { existing } from '../../cli/preflight/checks/existing.js';
 import { hosts } from '../../cli/preflight/checks/hosts.js';
+import { inputs } from '../../cli/preflight/checks/inputs.js';
 import { model } from '../../cli/preflight/checks/model.js';
 import { pool } from '../../cli/preflight/checks/pool.js';
 import { sharedFolder } from '../../cli/preflight/checks/shared-folder.js';
 import { versions } from '../../cli/preflight/checks/versions.js';
 import type { ClusterAnswers } from '../../cli/preflight/cluster.js';
-import { uncheckedTrainConfig } from '../../cli/run/resolve.js';
+import { pipelineConfig, uncheckedTrainConfig } from '../../cli/run/resolve.js';
 import type { TrainConfig } from '../../core/campaign.js';
 import { campaignClaim } from '../../core/claim.js';
 import type { HostFacts } from '../../core/cluster.js';
@@ -67,6 +68,7 @@ const healthy: HostFacts = {
   files: Object.fromEntries(asked().trainer.pins.files.map(({ file, sha256 }) => [file, sha256])),
   folders: { '/shared/checkpoints/q38': { freeBytes: 1, fileSystem: 'ext4', problem: null } },
   inputs: {},
+  rows: {},
   model: null,
   proxies: {},
 };
@@ -131,6 +133,13 @@ describe('the trainer of a run file', () => {
     ],
   ])('%#: %s', (trainer, words) => {
     expect(refusal(trainer)).toContain(words);
+  });
+
+  it('of a pipeline is the stack’s own', async () => {
+    const { trainer } = parseRunFile(referenceFile(), 'run.yaml');
+    await expect(pipelineConfig({ trainer }, suite)).rejects.toThrow(
+      'trainer.kind: expected the trainer of the stack, which a pipeline trains with, found "verl". Its stages are campaigns of their own',
+    );
   });
 
   it('with a format that nobody reads', () => {
@@ -215,6 +224,37 @@ it('fewer tasks than one batch, some of which the suite does not know', async ()
   ]);
 });
 
+describe('a data set', () => {
+  const train = '/shared/data/q38/train.parquet';
+  const digest = 'd'.repeat(64);
+
+  it('of fewer rows than one batch, or that is none', async () => {
+    const few = answers({ 'gpu-1': { inputs: { [train]: digest }, rows: { [train]: 17 } } });
+    expect(await problems(inputs, asked(undefined, { cluster: few }))).toEqual([
+      `${train} on gpu-1: expected at least 18 rows, one batch, found 17. Write it from a larger pool, or train with fewer groups: train.shape.groups.`,
+    ]);
+    const none = answers({
+      'gpu-1': { inputs: { [train]: digest }, rows: { [train]: 'no Parquet file: too short' } },
+    });
+    expect(await problems(inputs, asked(undefined, { cluster: none }))).toEqual([
+      `${train} on gpu-1: expected a data set, found no Parquet file: too short. Write it again, as Parquet or JSON Lines.`,
+    ]);
+  });
+
+  it('that is missing on one host, or another one there', async () => {
+    const other = 'e'.repeat(64);
+    const cluster = answers({
+      'gpu-1': { inputs: { [train]: digest }, rows: { [train]: 40 } },
+      'gpu-2': { inputs: { [train]: null }, rows: { [train]: 'ENOENT' } },
+      'gpu-3': { inputs: { [train]: other }, rows: { [train]: 40 } },
+    });
+    expect(await problems(inputs, asked(undefined, { cluster }))).toEqual([
+      `${train} on gpu-2: expected a file, found none that can be read. Put the file there, or correct trainer.data, trainer.agentLoop or trainer.reward.`,
+      `${train} on gpu-3: expected sha256 ${digest}, as on gpu-1, found sha256 ${other}. Copy the file again: all hosts must read the same.`,
+    ]);
+  });
+});
+
 it('a host that nobody started', async () => {
   const cluster = answers(
     { 'gpu-1': {} },
@@ -269,7 +309,7 @@ describe('the command', () => {
 
   it('that is to show what the run does not have', async () => {
     const { code, err } = await inProcess('train', 'x', '--dry-run', '--offline', '--show', 'verl');
-    expect(code).toBe(2);
     expect(err).toContain('--show: expected a run whose trainer is verl, found embedded');
+    expect(code).toBe(2);
   });
 });

@@ -11,18 +11,22 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { machineFacts } from '../../activities/host/facts.js';
 import { folderFacts } from '../../activities/host/folders.js';
 import { readGpuLines } from '../../activities/host/gpus.js';
 import { HashCache } from '../../activities/host/hash-cache.js';
+import { lineCount } from '../../activities/host/line-count.js';
 import { modelFacts } from '../../activities/host/model-folder.js';
+import { parquetRows } from '../../activities/host/parquet-rows.js';
 import { proxiesOf } from '../../activities/host/proxies.js';
 import { installedIn } from '../../activities/host/python.js';
 import { readProbeFiles, removeProbeFile, writeProbeFile } from '../../activities/host/shared-folder.js';
 import { verlCheckpoints } from '../../activities/host/verl-checkpoints.js';
 import { modelTokens } from '../../cli/preflight/model-tokens.js';
 import { OWNER_FILE } from '../../core/cluster.js';
+import { ROOT } from '../../infra/setup/root.mjs';
 import { makeCheckpoint, makeModel } from '../stand-in-cluster/material.js';
 
 let folder = '';
@@ -169,6 +173,45 @@ describe('checkpoints of Verl', () => {
   });
 });
 
+describe('a data set', () => {
+  const parquet = join(ROOT, 'test/stand-in-cluster/tasks-40.parquet');
+
+  it('has the rows that its footer says', async () => {
+    expect(await parquetRows(parquet)).toBe(40);
+  });
+
+  it('that is cut anywhere is none, and says so', async () => {
+    const bytes = readFileSync(parquet);
+    const file = join(folder, 'cut.parquet');
+    for (const length of [0, 4, 7, 8, 100, bytes.length - 1]) {
+      writeFileSync(file, bytes.subarray(0, length));
+      await expect(parquetRows(file)).rejects.toThrow('no Parquet file');
+    }
+    // A footer that promises more than there is.
+    writeFileSync(file, Buffer.concat([Buffer.from([0xff, 0xff, 0, 0]), Buffer.from('PAR1')]));
+    await expect(parquetRows(file)).rejects.toThrow('its footer is cut');
+  });
+
+  it('of any bytes never hangs', async () => {
+    const file = join(folder, 'any.parquet');
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (footer) => {
+        const length = Buffer.alloc(4);
+        length.writeUInt32LE(footer.length);
+        writeFileSync(file, Buffer.concat([footer, length, Buffer.from('PAR1')]));
+        const read = await parquetRows(file).catch((error: unknown) => (error as Error).message);
+        expect(typeof read === 'number' || /no Parquet file/.test(read)).toBe(true);
+      }),
+    );
+  });
+
+  it('as JSON Lines has its lines', async () => {
+    const file = join(folder, 'tasks.jsonl');
+    writeFileSync(file, '{"a":1}\n\n{"a":2}\n{"a":3}');
+    expect(await lineCount(file)).toBe(3);
+  });
+});
+
 describe('the machine', () => {
   it('lists GPUs by its driver’s lines', () => {
     expect(readGpuLines('0, NVIDIA H100 80GB HBM3, 81559\n1, NVIDIA, Inc. X, 100\n')).toEqual([
@@ -216,11 +259,13 @@ describe('the machine', () => {
       files: ['verl/a.py'],
       folders: [join(folder, 'none')],
       inputs: [join(folder, 'none.parquet')],
+      dataSets: [join(folder, 'none.parquet')],
       model: { folder: join(folder, 'none'), tokens: TOKENS },
     };
     const facts = await machineFacts({ host: 'h', home: folder, env: {} })(questions, never);
     expect(facts.pythonProblem).toBe('no /no/python on this machine');
     expect(facts.inputs).toEqual({ [join(folder, 'none.parquet')]: null });
+    expect(facts.rows).toEqual({ [join(folder, 'none.parquet')]: expect.stringContaining('ENOENT') });
     expect(facts.model?.problems).toHaveLength(1);
     expect(facts.endedAt).toBeGreaterThanOrEqual(facts.startedAt);
     expect(JSON.stringify(facts).length).toBeLessThan(4_096);

@@ -1,7 +1,7 @@
 /** A cluster that is none: one process a host, each a worker of its own queue, ended by its process id. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isPolled } from '../../cli/preflight/ask.js';
@@ -11,13 +11,19 @@ import { makeModel, type ReferenceFile } from './material.js';
 import type { Mood } from './mood.js';
 
 const START_LIMIT_MS = 120_000;
+/** 40 rows. */
+const DATA_SET = join(ROOT, 'test/stand-in-cluster/tasks-40.parquet');
 
 /** Healthy hosts for the run file: one storage for checkpoints and data, a copy of the model each. */
 export function healthyMoods(folder: string, { trainer }: ReferenceFile): readonly Mood[] {
   const shared = join(folder, 'shared');
   mkdirSync(join(shared, 'checkpoints'), { recursive: true });
   const inputs = [trainer.data.train, trainer.data.validation, trainer.agentLoop.config];
-  for (const [index, name] of inputs.entries()) writeFileSync(join(shared, String(index)), name);
+  const lies = (name: string): string => join(shared, basename(name));
+  for (const name of inputs) {
+    if (name.endsWith('.parquet')) copyFileSync(DATA_SET, lies(name));
+    else writeFileSync(lies(name), name);
+  }
   return trainer.hosts.map(({ name, gpus }): Mood => {
     const model = join(folder, name, 'model');
     makeModel(model);
@@ -26,7 +32,7 @@ export function healthyMoods(folder: string, { trainer }: ReferenceFile): readon
       places: {
         [trainer.model]: model,
         [trainer.checkpoints]: join(shared, 'checkpoints'),
-        ...Object.fromEntries(inputs.map((input, index) => [input, join(shared, String(index))])),
+        ...Object.fromEntries(inputs.map((input) => [input, lies(input)])),
       },
       gpus: typeof gpus === 'number' ? Array.from({ length: gpus }, (_, index) => index) : gpus,
       packages: trainer.pins.packages,

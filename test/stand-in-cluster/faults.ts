@@ -56,7 +56,7 @@ export function sickMoods(healthy: readonly Mood[], file: ReferenceFile, folder:
 
 /** One entry for each fault. */
 export function faultWords(file: ReferenceFile): readonly (string | RegExp)[] {
-  const { checkpoints, hosts, pins } = file.trainer;
+  const { checkpoints, data, hosts, pins } = file.trainer;
   const [one, two, three] = hosts.map(({ name }) => name) as [string, string, string];
   const zero = '0'.repeat(64);
   return [
@@ -78,6 +78,7 @@ export function faultWords(file: ReferenceFile): readonly (string | RegExp)[] {
     `HTTP_PROXY on ${one}: expected the same as http_proxy, http://a:1, found http://b:2. Set both to one address`,
     `NO_PROXY on ${one}: expected the hosts of the cluster, which talk to each other, found none for ${one}, ${two}, ${three}`,
     'training pool: expected at least 200 tasks, one batch, found 150. Name a larger pool',
+    `${data.train} on ${one}: expected at least 200 rows, one batch, found 40. Write it from a larger pool`,
     'trainer.tokensPerGpu: expected at least 33280, so that the longest episode fits the 4 GPUs that share it, found 1000',
     'trainer.overrides.trainer.save_freq: expected a setting that no other part of the run file decides, found -1',
   ];

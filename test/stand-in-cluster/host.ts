@@ -34,12 +34,13 @@ await workerMain(async (environment) => {
 }, hostEnvironment);
 
 /** The same questions where things really lie; this machine has no Python with Verl to be asked. */
-function placed({ folders, inputs, model, ...questions }: HostQuestions): HostQuestions {
+function placed({ folders, inputs, dataSets, model, ...questions }: HostQuestions): HostQuestions {
   return {
     ...questions,
     python: null,
     folders: folders.map(place),
     inputs: inputs.map(place),
+    dataSets: dataSets.map(place),
     model: model && { ...model, folder: place(model.folder) },
   };
 }
@@ -62,5 +63,6 @@ function disguised(questions: HostQuestions, facts: HostFacts): HostFacts {
     files: mood.files,
     folders: Object.fromEntries(folders),
     inputs: named(questions.inputs, facts.inputs),
+    rows: named(questions.dataSets, facts.rows),
   };
 }
