@@ -22,7 +22,7 @@ import {
   stageOptions,
   withFlags,
 } from './run/options.js';
-import { attemptsConfig, chooseTasks, refuseBenchmark, spread } from './run/resolve.js';
+import { attemptsConfig, chooseTasks, refuseBenchmark, refuseGolden, spread } from './run/resolve.js';
 import { runCampaign } from './run/stage.js';
 import { withSuite } from './run/suite.js';
 import { storeTokenizer } from './run/tokenizer.js';
@@ -80,6 +80,8 @@ export function registerProbe(program: Command): void {
           ? await chooseTasks(suite, await readTaskList(options.tasks))
           : spread(await chooseTasks(suite, 'train'), file.probe?.limit);
         await refuseBenchmark('probe tasks', suite, tasks);
+        refuseGolden('model', suite, file.model);
+        refuseGolden('screen.model', suite, file.screen?.model);
         return attemptsConfig('probe', file, suite, tasks);
       });
       const run = runOptions(file, options);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { attemptsConfig } from '../../cli/run/resolve.js';
+import { attemptsConfig, refuseGolden } from '../../cli/run/resolve.js';
 import { parseRunFile } from '../../core/schemas/run-file.js';
 import { addThinkingBox } from '../../suites/thinkingbox/add.js';
 import { openAddedThinkingBox } from '../../suites/thinkingbox/open.js';
@@ -53,6 +53,12 @@ test('all cases of one’s own folder are train candidates, and the suite opens 
   expect(added.domains).toEqual({ rooms: 6, shelf: added.tasks - 8, till: 1, speaking_shelf: 1 });
   const suite = await open();
   expect(suite).toMatchObject({ name: 'mine', digest: added.digest });
+  // Its scripted policy plays what a case wants, which no pool may come from.
+  const scripted = parseRunFile({ model: { kind: 'scripted' } }, 'run.yaml').model;
+  expect(() => refuseGolden('model', suite, scripted)).toThrow(
+    /model: expected a model, found scripted, which plays/,
+  );
+  expect(() => refuseGolden('model', suite, undefined)).not.toThrow();
   expect((await suite.tasks()).map(({ id }) => id)).toContain('till.py:test_sale');
   // The official runner's limits, unless a run file says otherwise.
   const limits = async (file: object) =>
