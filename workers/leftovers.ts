@@ -13,6 +13,8 @@ export interface LeftoverParts {
   readonly ledger: Pick<Ledger, 'sandboxEnded'>;
   readonly driver: (isolation: Isolation) => SandboxDriver;
   readonly say: (line: string) => void;
+  /** Before the first new try, ms; each later wait is twice as long. */
+  readonly firstMs?: number;
 }
 
 export interface Leftovers {
@@ -22,10 +24,10 @@ export interface Leftovers {
   stop(): void;
 }
 
-export function createLeftovers({ ledger, driver, say }: LeftoverParts): Leftovers {
+export function createLeftovers({ ledger, driver, say, firstMs = FIRST_MS }: LeftoverParts): Leftovers {
   const stopped = new AbortController();
   const untilEnded = async (name: string, isolation: Isolation): Promise<void> => {
-    for (let wait = FIRST_MS; ; wait = Math.min(2 * wait, MOST_MS)) {
+    for (let wait = firstMs; ; wait = Math.min(2 * wait, MOST_MS)) {
       await sleep(wait, undefined, { signal: stopped.signal, ref: false });
       try {
         await driver(isolation).reap(name);

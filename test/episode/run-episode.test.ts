@@ -114,6 +114,28 @@ const options = () => ({ activityAttempt: 1, signal: new AbortController().signa
 const attempt = async (key: string) => (await database.ledger.attempts(EVAL)).find((row) => row.key === key);
 
 describe('a try', () => {
+  test.each(['its release fails', 'its start and what should take it back fail'])(
+    'a sandbox that may still be there stays open in the ledger, and is told: %s',
+    async (how) => {
+      const left: string[] = [];
+      const inner = createInlineDriver();
+      const busy = () => Promise.reject(new Error('busy'));
+      const create = async (request: Parameters<typeof inner.create>[0]) => {
+        if (how !== 'its release fails') return busy();
+        return { ...(await inner.create(request)), release: busy };
+      };
+      const driver = () => ({ ...inner, create, reap: busy });
+      const leftBehind = ({ name }: { readonly name: string }) => left.push(name);
+      const input = await planned();
+      await runTry({ ...runner, driver, leftBehind, host: 'busy' }, input, options());
+      const row = await database.pool.query(
+        'SELECT s.name, s.state FROM sandboxes s JOIN tries t ON t.id = s.try_id JOIN attempts a ON a.id = t.attempt_id WHERE a.key = $1',
+        [input.key],
+      );
+      expect(row.rows).toEqual([{ name: left[0], state: expect.stringMatching(/^(intended|created)$/) }]);
+    },
+  );
+
   test('clean: outcome, trajectory, sandbox; the same again runs nothing', async () => {
     const input = await planned();
     const summary = await runTry(runner, input, options());

@@ -9,7 +9,9 @@ import { verifySandboxes } from '../../activities/ledger/verify-sandboxes.js';
 import { createProcessDriver } from '../../activities/sandbox/process.js';
 import type { BeginTry } from '../../core/ledger.js';
 import type { Sandbox, SandboxDriver } from '../../core/sandbox.js';
-import { sweepSandboxes, workerIsAlive } from '../../workers/sweep.js';
+import { createLeftovers } from '../../workers/leftovers.js';
+import { keepSweeping, sweepSandboxes, workerIsAlive } from '../../workers/sweep.js';
+import { writtenDown } from '../../workers/written-down.js';
 import { processShelf } from '../episode/fixtures/shelf-program.js';
 import { begin, claim, faulted, planned } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
@@ -47,7 +49,7 @@ beforeEach(async () => {
 });
 
 /** A sandbox as a worker makes it: written down, started, written down again. */
-async function made(worker: string, expiresInMs = 3_600_000): Promise<string> {
+async function made(worker: string, expiresInMs = 3_600_000, labels = {}): Promise<string> {
   slot += 1;
   const attempt = planned(CAMPAIGN, 'a:1', String(slot));
   await db.ledger.planAttempts(CAMPAIGN, [attempt]);
@@ -56,7 +58,8 @@ async function made(worker: string, expiresInMs = 3_600_000): Promise<string> {
   const sandbox = { ...start.sandbox, isolation: 'process', host: HOST, expiresAt };
   await db.ledger.beginTry({ ...start, sandbox });
   tries.set(sandbox.name, start);
-  open.push(await driver.create({ name: sandbox.name, servers: [await processShelf()], signal: never }));
+  const { name } = sandbox;
+  open.push(await driver.create({ name, servers: [await processShelf()], signal: never, labels }));
   await db.ledger.sandboxCreated(sandbox.name);
   return sandbox.name;
 }
@@ -136,6 +139,100 @@ test('started ahead: a living worker keeps them until they expire, a dead one’
   expect((await sweep(true)).reaped).toEqual([mine]);
 });
 
+test('what says that its worker is gone is swept without a ledger, and when the ledger is away', async () => {
+  const orphan = () => made(dead, 3_600_000, { worker: dead });
+  const [first, alive] = [await orphan(), await made(SELF, 3_600_000, { worker: SELF })];
+  const unmarked = await made(dead);
+  const environment = { host: HOST, identity: SELF };
+  const byMarks = { environment, driver: () => driver };
+  expect(await sweepSandboxes(byMarks, { starting: false })).toEqual({ reaped: [first], problems: [] });
+  const second = await orphan();
+  const away = () => Promise.reject(new Error('no ledger'));
+  const ledger = { openSandboxes: away, endedSandboxes: away, sandboxEnded: away };
+  const { reaped, problems } = await sweepSandboxes({ ...byMarks, ledger }, { starting: false });
+  expect([reaped, problems[0]]).toEqual([[second], 'sandboxes of the ledger: no ledger']);
+  expect((await driver.living()).map(({ name }) => name).sort()).toEqual([alive, unmarked].sort());
+  await expect(keepSweeping({ ...byMarks, ledger }, () => {})).rejects.toThrow(/not known/);
+});
+
+test('a worker that starts does not wait for what it ends', async () => {
+  const stuck = await made(dead);
+  const whole = driver;
+  let goOn = () => {};
+  const hanging = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  driver = { ...whole, reap: (name) => hanging.then(() => whole.reap(name)) };
+  const said: string[] = [];
+  const parts = { ledger: db.ledger, environment: { host: HOST, identity: SELF }, driver: () => driver };
+  const stop = await keepSweeping(parts, (line) => said.push(line));
+  expect((await whole.living()).map(({ name }) => name)).toEqual([stuck]);
+  goOn();
+  await until(() => said.length > 0);
+  expect(said).toEqual([`ended 1 sandboxes that were left behind: ${stuck}`]);
+  stop();
+});
+
+test('a release that did not get through is tried again until it does', async () => {
+  const name = await made(SELF);
+  const whole = driver;
+  let failures = 0;
+  const reap = (each: string) => {
+    failures += 1;
+    return failures === 1 ? Promise.reject(new Error('the engine hangs')) : whole.reap(each);
+  };
+  const said: string[] = [];
+  const say = (line: string) => said.push(line);
+  const leftovers = createLeftovers({
+    ledger: db.ledger,
+    driver: () => ({ ...whole, reap }),
+    say,
+    firstMs: 10,
+  });
+  leftovers.add({ name, isolation: 'process' });
+  await until(() => said.length === 2);
+  expect(said[0]).toBe(`sandbox ${name} may still be there: the engine hangs`);
+  expect(await whole.living()).toEqual([]);
+  expect(await db.ledger.endedSandboxes([name])).toEqual([name]);
+  leftovers.stop();
+});
+
+test('a sandbox that no try owns is in the ledger before it is there, and ended in both', async () => {
+  const ledger = db.ledger;
+  const replays = writtenDown(driver, { ledger, host: HOST });
+  const before = await verify();
+  const sandbox = await replays.create({
+    name: 'sf-replay-1',
+    servers: [await processShelf()],
+    signal: never,
+  });
+  open.push(sandbox);
+  expect(await driver.living()).toEqual([{ name: 'sf-replay-1', worker: SELF }]);
+  const during = await verify();
+  expect([during.known - before.known, during.created, during.problems]).toEqual([1, 1, []]);
+  await sandbox.release();
+  expect(await verify()).toMatchObject({
+    created: 0,
+    living: 0,
+    released: before.released + 1,
+    problems: [],
+  });
+  const failing = { ...(await processShelf()), command: { file: '/nowhere', args: [], env: {} } };
+  await expect(
+    replays.create({ name: 'sf-replay-2', servers: [failing], signal: never }),
+  ).rejects.toMatchObject({ kind: 'sandbox' });
+  expect(await db.ledger.endedSandboxes(['sf-replay-2'])).toEqual(['sf-replay-2']);
+  expect((await verify()).problems).toEqual([]);
+});
+
+test('verify names a host where nobody ends what has expired', async () => {
+  const name = await made(dead, -1);
+  await db.pool.query("UPDATE sandboxes SET host = 'far' WHERE name = $1", [name]);
+  expect((await verify()).problems[0]).toMatch(
+    /^host far: 1 are past their expiry .*steadfast sandbox sweep/,
+  );
+});
+
 test('verify: what adds up, and each thing that is left behind', async () => {
   const fine = await made(SELF);
   const clean = await verify();
@@ -159,3 +256,11 @@ test('verify: what adds up, and each thing that is left behind', async () => {
   );
   expect(problems.join()).not.toContain(fine);
 });
+
+/** For at most half a minute. */
+async function until(holds: () => boolean): Promise<void> {
+  for (const end = Date.now() + 30_000; !holds(); ) {
+    if (Date.now() > end) throw new Error('not reached');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -20,6 +20,8 @@ export interface OutageOptions {
   readonly signal: AbortSignal;
   /** How long all of it may take before an outage is an error after all, ms. */
   readonly waitMs: number;
+  /** Between two looks, and before the first new beginning, ms. */
+  readonly againMs?: number;
   /** Takes back what the last `work` may have left in the engine; called when it answers again. */
   readonly takeBack: () => Promise<unknown>;
 }
@@ -27,11 +29,11 @@ export interface OutageOptions {
 /** What `work` gives, begun again after every outage. Throws what it throws, of the last outage when `waitMs` is over. */
 export async function throughOutages<T>(
   engine: Docker,
-  { signal, waitMs, takeBack }: OutageOptions,
+  { signal, waitMs, againMs = AGAIN_MS, takeBack }: OutageOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const until = performance.now() + waitMs;
-  const over = (): boolean => signal.aborted || performance.now() + AGAIN_MS > until;
+  const over = (): boolean => signal.aborted || performance.now() + againMs > until;
   for (let turnedAway = 0; ; ) {
     try {
       return await work();
@@ -39,12 +41,12 @@ export async function throughOutages<T>(
       if (over() || (error instanceof Fault && !error.retry)) throw error;
       if (!engineGone(error) && (await answers(engine))) {
         if (!engineEnded(error) || turnedAway === MOST_TURNED_AWAY) throw error;
-        await sleep(AGAIN_MS * 2 ** turnedAway);
+        await sleep(againMs * 2 ** turnedAway);
         turnedAway += 1;
       }
       while (!(await answers(engine))) {
         if (over()) throw error;
-        await sleep(AGAIN_MS);
+        await sleep(againMs);
       }
       // Gone again: the next round says so.
       await takeBack().catch(() => undefined);
