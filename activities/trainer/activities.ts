@@ -5,7 +5,6 @@ import type { Digest } from '../../core/artifacts.js';
 import { Fault } from '../../core/faults.js';
 import { stepId } from '../../core/keys.js';
 import type { UpdatePlan, UpdateReport } from '../../core/trainer.js';
-import { PROBE_BOUND } from '../../temporal.config.js';
 import { Configurations } from '../campaign/deps.js';
 import { sendOrAttach } from './attach.js';
 import { sampledFolder, startFolder } from './checkpoint-paths.js';
@@ -14,6 +13,7 @@ import { requireBatch } from './lost.js';
 import { newestVerified, releaseServed } from './nightly.js';
 import { refuseOtherBase } from './one-base.js';
 import { noteOffPolicy, planOf, requirePlan } from './plan.js';
+import { probeBound } from './probe-bound.js';
 import { probeSequences } from './probe-sequences.js';
 import { pruneOld } from './retention.js';
 import { withTrainer } from './waiting.js';
@@ -135,10 +135,11 @@ export function createTrainerActivities(deps: TrainerDeps) {
         const sequences = probeSequences(await artifacts.get(row!.batchDigest!));
         const probed = await trainer.probe(weightVersion, sequences, signal);
         const maxDifference = largestDifference(probed.trainer, probed.sampler);
-        if (maxDifference <= PROBE_BOUND) return { maxDifference };
+        const bound = await probeBound(trainer, signal);
+        if (maxDifference <= bound) return { maxDifference };
         throw new Fault(
           'trainer',
-          `${run}, step ${step}: the sampler differs from the trainer by ${maxDifference} nats, bound ${PROBE_BOUND}`,
+          `${run}, step ${step}: the sampler differs from the trainer by ${maxDifference} nats, bound ${bound}`,
           { code: 'sampler_mismatch', retry: false },
         );
       }),

@@ -47,11 +47,20 @@ export function makeTinyQwen3(python: string, tokenizer: string, out: string): P
   return program(python, ['-m', 'steadfast_vllm.tiny_qwen3', tokenizer, out]);
 }
 
+/** Any model folder, by a server that takes other weights while it runs: whole models, and adapters of rank 8. */
+export function serveForTraining(python: string, folder: string): Promise<VllmServer> {
+  return serve(python, folder, 'trained', 2_048, {
+    args: ['--enable-lora', '--max-lora-rank', '8', '--max-loras', '4'],
+    env: { VLLM_SERVER_DEV_MODE: '1', VLLM_ALLOW_RUNTIME_LORA_UPDATING: 'True' },
+  });
+}
+
 async function serve(
   python: string,
   folder: string,
   model: string,
   contextTokens: number,
+  more: { readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv } = { args: [], env: {} },
 ): Promise<VllmServer> {
   const port = await freePort();
   const log = path.join(folder, 'server.log');
@@ -63,6 +72,7 @@ async function serve(
       ...['--dtype', 'float32', '--enforce-eager', '--max-num-seqs', '64'],
       ...['--max-model-len', String(contextTokens), '--logprobs-mode', 'raw_logprobs'],
       ...['--reasoning-parser', 'qwen3', '--enable-auto-tool-choice', '--tool-call-parser', 'qwen3_xml'],
+      ...more.args,
     ],
     {
       env: {
@@ -70,6 +80,7 @@ async function serve(
         PYTHONPATH,
         ...{ VLLM_TARGET_DEVICE: 'cpu', VLLM_CPU_KVCACHE_SPACE: '1', VLLM_CPU_OMP_THREADS_BIND: 'nobind' },
         ...{ OMP_NUM_THREADS: '1', HF_HUB_OFFLINE: '1', VLLM_NO_USAGE_STATS: '1' },
+        ...more.env,
       },
       stdio: ['ignore', out, out],
       // vLLM is three processes: they end as a group.

@@ -103,7 +103,7 @@ class UpdateTest(unittest.TestCase):
 
     def test_an_optimizer_step_that_fails_half_way_closes_the_session(self):
         model = load(self.path)
-        trainer = Trainer(TorchLearner(model, "0" * 64, {}))
+        trainer = Trainer(TorchLearner(model, "0" * 64, {"by": "trainer"}))
         trainer.open("run", None)
         moments = trainer.session.optimizer
         last = list(moments.second)[-1]
