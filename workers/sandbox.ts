@@ -43,7 +43,8 @@ await workerMain(async (environment) => {
   const driver = sandboxDrivers(home, isolation, {
     ...{ ledger, host, worker: identity, leftBehind, say },
     most: environment.warm ?? warmOf(slots, machine, workersHere),
-    atOnce: machine.cpus,
+    // What a start waits for is mostly the engine.
+    atOnce: machine.cpus + 1,
   });
   const suite = suiteRegistry();
   const sameSuite = suiteGuard({ ledger, suite });

@@ -44,7 +44,8 @@ export function createDockerDriver(options: DockerDriverOptions): SandboxDriver 
   };
   const pool =
     options.warm &&
-    new WarmPool('docker', options.warm, async (ahead, signal) => {
+    new WarmPool('docker', options.warm, async (ahead) => {
+      const { signal } = new AbortController();
       const guests = new Guests(await partsOf({ ...ahead, signal }));
       try {
         await guests.start();

@@ -5,7 +5,7 @@
  *   written down → started → waiting → taken once, or ended
  *
  * A taken one never comes back. One that ended by itself while it waited is noticed, ended and counted, and not handed
- * out. How many wait follows the demand, up to a bound over all kinds; starts that somebody waits for come first.
+ * out. How many wait follows the demand, up to a bound over all kinds.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,23 +48,16 @@ export interface WarmSettings {
   readonly worker: string;
   /** Most that may wait, over all kinds; 0: none. */
   readonly most: number;
-  /** Starts at a time, those that somebody waits for included; one is always made ahead. */
+  /**
+   * Starts ahead at a time, beside those that episodes wait for. Too low: where most episodes wait for a start of their
+   * own, that never changes; too high: a wave of starts ahead slows those down.
+   */
   readonly atOnce: number;
   /** Told of one whose release did not get through. */
   readonly leftBehind: (sandbox: { readonly name: string; readonly isolation: Isolation }) => void;
   readonly say: (line: string) => void;
   /** A clock that never goes back, ms; the process's own when absent. */
   readonly now?: () => number;
-}
-
-export interface WarmCounts {
-  readonly waiting: number;
-  readonly started: number;
-  readonly taken: number;
-  /** Ended by themselves while they waited. */
-  readonly died: number;
-  /** Ended by us: too many, too old, or the worker was told to stop. */
-  readonly surplus: number;
 }
 
 interface Kind<T extends Startable> {
@@ -111,17 +104,16 @@ export class Warm<T extends Startable> implements WarmSandbox {
 export class WarmPool<T extends Startable> {
   private readonly kinds = new Map<string, Kind<T>>();
   private readonly busy = new Set<Promise<void>>();
+  /** `surplus`: ended by us, too many or too old or at the end of the worker. */
   private readonly counts = { started: 0, taken: 0, died: 0, surplus: 0 };
-  private waitedFor = 0;
   private pausedUntil = 0;
   private ended: Promise<void> | undefined;
-  private readonly closing = new AbortController();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly isolation: Isolation,
     private readonly settings: WarmSettings,
-    private readonly start: (ahead: StartAhead, signal: AbortSignal) => Promise<T>,
+    private readonly start: (ahead: StartAhead) => Promise<T>,
   ) {}
 
   /** One that waits and whose own expiry is not before the try's; undefined when a new one must be started. */
@@ -141,32 +133,21 @@ export class WarmPool<T extends Startable> {
       warm.sandbox.onEnd = undefined;
       this.counts.taken += 1;
     }
-    // After the caller's own start, if it needs one, has been counted.
-    setImmediate(() => this.fill());
+    this.fill();
     return warm;
   }
 
-  /** A start that somebody waits for: nothing is started ahead in its way, and its time is remembered. */
+  /** A start that somebody waits for: how long it takes says how far ahead others must be begun. */
   async waited<R>(kindOf: string, work: () => Promise<R>): Promise<R> {
-    this.waitedFor += 1;
     const from = performance.now();
-    try {
-      const result = await work();
-      this.kinds.get(kindOf)?.demand.took(performance.now() - from);
-      return result;
-    } finally {
-      this.waitedFor -= 1;
-      this.fill();
-    }
+    const result = await work();
+    this.kinds.get(kindOf)?.demand.took(performance.now() - from);
+    return result;
   }
 
   /** One was handed out and turned out to have ended. */
   wasDead(): void {
     this.counts.died += 1;
-  }
-
-  seen(): WarmCounts {
-    return { ...this.counts, waiting: this.waiting() };
   }
 
   /**
@@ -180,12 +161,17 @@ export class WarmPool<T extends Startable> {
 
   private async endEverything(): Promise<void> {
     clearInterval(this.timer);
-    this.closing.abort(new Error('the worker ends'));
-    for (const kind of this.kinds.values()) this.endAll(kind.waiting.splice(0));
+    // What is being started now is ended when it is up.
+    for (const kind of this.kinds.values()) this.endSurplus(kind.waiting.splice(0));
     const ended = async (): Promise<void> => {
       while (this.busy.size > 0) await Promise.allSettled(this.busy);
     };
     await Promise.race([ended(), sleep(CLOSE_MS, undefined, { ref: false })]);
+    const { started, taken, died, surplus } = this.counts;
+    if (started === 0) return;
+    this.settings.say(
+      `of ${started} sandboxes that were started ahead ${taken} were used, ${died} had ended by themselves, ${surplus} were not needed`,
+    );
   }
 
   private get closed(): boolean {
@@ -223,8 +209,7 @@ export class WarmPool<T extends Startable> {
       kind.waiting = kind.waiting.filter((warm) => !old.includes(warm));
       // The youngest go: others may be of use while these are not even up.
       const surplus = kind.waiting.splice(kind.demand.wanted(this.now()));
-      this.counts.surplus += old.length + surplus.length;
-      this.endAll([...old, ...surplus]);
+      this.endSurplus([...old, ...surplus]);
       const forgotten = this.now() - kind.lastAsked > 2 * LATELY_MS;
       if (forgotten && kind.waiting.length + kind.starting === 0) this.kinds.delete(name);
     }
@@ -239,8 +224,7 @@ export class WarmPool<T extends Startable> {
       kind.demand.wanted(this.now()) - kind.waiting.length - kind.starting;
     for (;;) {
       const starting = sum(this.kinds.values(), (kind) => kind.starting);
-      // One at a time in any case: where every episode waits for a start of its own, nothing else would ever be ahead.
-      if (starting >= Math.max(1, atOnce - this.waitedFor) || starting + this.waiting() >= most) return;
+      if (starting >= atOnce || starting + this.waiting() >= most) return;
       const [kind] = [...this.kinds.values()].sort((a, b) => missing(b) - missing(a));
       if (!kind || missing(kind) <= 0) return;
       kind.starting += 1;
@@ -262,14 +246,14 @@ export class WarmPool<T extends Startable> {
     try {
       await ledger.sandboxesAhead(worker, [{ name, isolation, host, expiresAt: isoOf(until) }]);
       const ahead = { name, servers: kind.servers, expiresAt: isoOf(expires), labels: { worker } };
-      const sandbox = await this.start(ahead, this.closing.signal).catch((error: unknown) => {
+      const sandbox = await this.start(ahead).catch((error: unknown) => {
         // Something of it may be there.
         leftBehind({ name, isolation });
         throw error;
       });
       const warm = new Warm(name, sandbox, until, expires, () => ledger.sandboxEnded(name, 'released'));
       this.counts.started += 1;
-      if (this.closed) return await this.endOne(warm);
+      if (this.closed) return this.endSurplus([warm]);
       sandbox.onEnd = () => this.died(kind, warm);
       if (sandbox.living) kind.waiting.push(warm);
       else this.died(kind, warm);
@@ -291,7 +275,8 @@ export class WarmPool<T extends Startable> {
     this.run(this.endOne(warm));
   }
 
-  private endAll(all: readonly Warm<T>[]): void {
+  private endSurplus(all: readonly Warm<T>[]): void {
+    this.counts.surplus += all.length;
     for (const warm of all) this.run(this.endOne(warm));
   }
 
