@@ -3,6 +3,7 @@ import type { Digest } from './artifacts.js';
 import { UsageError } from './faults.js';
 import type { EpisodeTokens } from './policy.js';
 import { encodeTensors } from './safetensors.js';
+import { packSamples } from './sampled-tokens.js';
 
 export interface BatchEpisode extends EpisodeTokens {
   readonly key: string;
@@ -35,15 +36,16 @@ export function encodeBatch({ run, step, weightVersion, episodes }: Batch): Uint
     at += episode.ids.length;
   }
   const advantages = Float32Array.from(sorted, (episode) => episode.advantage);
+  const packed = packSamples(sampled, logprobs);
   const keys = JSON.stringify(sorted.map((episode) => episode.key));
   return encodeTensors({
     tensors: new Map<string, Int32Array | Uint8Array | Float32Array>([
       ['ids', ids],
-      ['sampled', sampled],
-      ['logprobs', logprobs],
+      ['bits', packed.bits],
+      ['logprobs', packed.logprobs],
       ['lengths', lengths],
       ['advantages', advantages],
     ]),
-    metadata: { format: '1', run, step: String(step), keys, weightVersion },
+    metadata: { format: '2', run, step: String(step), keys, weightVersion },
   });
 }

@@ -10,7 +10,7 @@ function episode(key: string, length: number, advantage = 0.5): BatchEpisode {
     advantage,
     ids: Int32Array.from({ length }, (_, i) => i + length),
     sampled: Uint8Array.from({ length }, (_, i) => i % 2),
-    logprobs: Float32Array.from({ length }, (_, i) => -i / 3),
+    logprobs: Float32Array.from({ length }, (_, i) => (i % 2 === 1 ? -i / 3 : 0)),
   };
 }
 
@@ -26,6 +26,32 @@ test('a token record survives, at any alignment', () => {
   );
 });
 
+test('a token record from before says the same', () => {
+  const { ids, sampled, logprobs } = episode('k', 21);
+  const tensors = new Map<string, Int32Array | Uint8Array | Float32Array>([
+    ['ids', ids],
+    ['logprobs', logprobs],
+    ['sampled', sampled],
+  ]);
+  const bytes = encodeTensors({ tensors, metadata: { format: '1' } });
+  expect(decodeTokens(bytes)).toEqual({ ids, sampled, logprobs });
+  tensors.set('sampled', sampled.subarray(1));
+  expect(() => decodeTokens(encodeTensors({ tensors, metadata: { format: '1' } }))).toThrow('lengths differ');
+});
+
+test('a token record whose bits and log-probabilities do not fit is corrupt', () => {
+  const { ids, sampled, logprobs } = episode('k', 21);
+  const file = decodeTensors(encodeTokens({ ids, sampled, logprobs }));
+  for (const [name, words] of [
+    ['bits', /2 bytes of bits/],
+    ['logprobs', /10 bits for 9 log-probabilities/],
+  ] as const) {
+    const tensors = new Map(file.tensors);
+    tensors.set(name, file.tensors.get(name)!.subarray(1));
+    expect(() => decodeTokens(encodeTensors({ tensors, metadata: { format: '2' } }))).toThrow(words);
+  }
+});
+
 test('a batch is sorted by key, and its bytes do not depend on the order given', () => {
   const episodes = [episode('b', 3, -1), episode('a', 2, 1)];
   const batch = { run: 'train/r', step: 7, weightVersion: 'sha256:w' };
@@ -33,7 +59,7 @@ test('a batch is sorted by key, and its bytes do not depend on the order given',
   expect(encodeBatch({ ...batch, episodes: episodes.toReversed() })).toEqual(bytes);
   const file = decodeTensors(bytes);
   expect(file.metadata).toEqual({
-    format: '1',
+    format: '2',
     run: 'train/r',
     step: '7',
     keys: '["a","b"]',
@@ -42,6 +68,9 @@ test('a batch is sorted by key, and its bytes do not depend on the order given',
   expect(tensor(file, 'lengths', 'I32')).toEqual(Int32Array.of(2, 3));
   expect(tensor(file, 'advantages', 'F32')).toEqual(Float32Array.of(1, -1));
   expect(tensor(file, 'ids', 'I32')).toEqual(Int32Array.of(2, 3, 3, 4, 5));
+  // Of the tokens 1 of each episode, which are 1 and 3 of the batch.
+  expect(tensor(file, 'bits', 'U8')).toEqual(Uint8Array.of(0b01010));
+  expect(tensor(file, 'logprobs', 'F32')).toEqual(Float32Array.of(-1 / 3, -1 / 3));
 });
 
 test('a key that occurs twice is refused', () => {
@@ -59,7 +88,7 @@ test('damaged files are named as such', () => {
     expect(() => decodeTensors(bad)).toThrow(/safetensors/);
   }
   expect(() => tensor(decodeTensors(good), 'ids', 'F32')).toThrow('expected F32, found I32');
-  expect(() => decodeTokens(good)).toThrow('sampled');
+  expect(() => decodeTokens(good)).toThrow('bits');
 });
 
 test('a file read from disk gives the same tensors', () => {

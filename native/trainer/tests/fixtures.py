@@ -77,12 +77,12 @@ def write_batch(folder: str, base: Base, seed: int, episodes: int = 6, zero: boo
     data = encode_safetensors(
         {
             "ids": rng.integers(0, base.config.vocab, total).astype(np.int32),
-            "sampled": sampled,
-            "logprobs": (-sampled * rng.random(total)).astype(np.float32),
+            "bits": np.packbits(sampled, bitorder="little"),
+            "logprobs": (-rng.random(total)).astype(np.float32)[sampled != 0],
             "lengths": lengths.astype(np.int32),
             "advantages": advantages.astype(np.float32),
         },
-        {"format": "1", "run": "t", "step": "1", "keys": _json(keys), "weightVersion": base.digest},
+        {"format": "2", "run": "t", "step": "1", "keys": _json(keys), "weightVersion": base.digest},
     )
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     path = os.path.join(folder, digest[7:23])

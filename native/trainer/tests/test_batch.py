@@ -47,7 +47,8 @@ class BatchTest(unittest.TestCase):
             return change
 
         def first_sampled(tensors, _):
-            tensors["sampled"][0] = 1
+            tensors["bits"][0] |= 1
+            tensors["logprobs"] = np.append(tensors["logprobs"], np.float32(-1))
 
         def fewer_keys(_, metadata):
             metadata["keys"] = '["a"]'
@@ -58,9 +59,11 @@ class BatchTest(unittest.TestCase):
             "advantages": set_entry("advantages", 0, np.nan),
             "keys": fewer_keys,
             "first token": first_sampled,
-            "format": lambda _, metadata: metadata.update(format="2"),
+            "format": lambda _, metadata: metadata.update(format="3"),
             "tensor logprobs": lambda tensors, _: tensors.pop("logprobs") is None,
-            "tensor sampled": lambda tensors, _: tensors.update(sampled=tensors["sampled"].astype(np.int32)),
+            "tensor bits": lambda tensors, _: tensors.update(bits=tensors["bits"].astype(np.int32)),
+            "bytes": lambda tensors, _: tensors.update(bits=tensors["bits"][:-1]),
+            "entries": lambda tensors, _: tensors.update(logprobs=tensors["logprobs"][:-1]),
         }
         for word, change in cases.items():
             path, digest = self.changed(change)
@@ -74,8 +77,12 @@ class BatchTest(unittest.TestCase):
             lengths = tensors["lengths"].tolist()
             parts = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
             order = np.concatenate(parts[::-1])
-            for name in ("ids", "sampled", "logprobs"):
-                tensors[name] = tensors[name][order]
+            sampled = np.unpackbits(tensors["bits"], count=len(order), bitorder="little")
+            logprobs = np.zeros(len(order), np.float32)
+            logprobs[sampled != 0] = tensors["logprobs"]
+            tensors["ids"], sampled, logprobs = tensors["ids"][order], sampled[order], logprobs[order]
+            tensors["bits"] = np.packbits(sampled, bitorder="little")
+            tensors["logprobs"] = logprobs[sampled != 0]
             for name in ("lengths", "advantages"):
                 tensors[name] = tensors[name][::-1]
             keys = metadata["keys"].strip("[]").split(",")
@@ -90,6 +97,26 @@ class BatchTest(unittest.TestCase):
             )
             digests.append(digest_tensors(result.weights.tensors))
         self.assertEqual(*digests)
+
+    def test_the_first_format_says_the_same(self):
+        def first(tensors, metadata):
+            sampled = np.unpackbits(tensors.pop("bits"), count=len(tensors["ids"]), bitorder="little")
+            logprobs = np.zeros(len(sampled), np.float32)
+            logprobs[sampled != 0] = tensors["logprobs"]
+            tensors |= {"sampled": sampled, "logprobs": logprobs}
+            metadata["format"] = "1"
+
+        config = self.base.config
+        for now, before in zip(
+            read_batch(*self.changed(lambda *_: None), config.vocab, config.context),
+            read_batch(*self.changed(first), config.vocab, config.context),
+            strict=True,
+        ):
+            self.assertEqual((now.key, now.advantage), (before.key, before.advantage))
+            for name in ("ids", "sampled", "logprobs"):
+                np.testing.assert_array_equal(getattr(now, name), getattr(before, name))
+            self.assertTrue((now.logprobs[~now.sampled] == 0).all())
+            self.assertTrue((now.logprobs[now.sampled] < 0).all())
 
     def test_truncated_safetensors_are_refused(self):
         path, _ = write_batch(self.folder, self.base, 1)
