@@ -287,6 +287,8 @@ export const SERVING = {
   keptMs: 15 * 60_000,
   /** A host that takes nothing from its queue for so long is passed over. Too low: one that is being restarted is. */
   hostMs: 60_000,
+  /** A host that the ledger has not heard of for so long polls no more. */
+  seenMs: 5 * 60_000,
   /** Times that every host is tried before the serving has failed, and the pause between, ms. */
   rounds: 3,
   roundMs: 30_000,

@@ -11,6 +11,7 @@ import {
   continueAsNew,
   isCancellation,
   sleep,
+  TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import { SERVING } from '../temporal.config.js';
@@ -59,11 +60,20 @@ async function inTurn(name: string, hosts: readonly string[], hostMs: number): P
       return null;
     } catch (error) {
       if (isCancellation(error) || isFinal(error)) throw error;
-      cause = `host ${host}: ${causeOf(error)}`;
+      cause = `host ${host}: ${silence(error) ?? causeOf(error)}`;
       await servings.passedOver(name, cause);
     }
   }
   return cause;
+}
+
+/** In words, where a host said nothing. */
+function silence(error: unknown): string | undefined {
+  const inner = error instanceof ActivityFailure ? error.cause : error;
+  if (!(inner instanceof TimeoutFailure)) return undefined;
+  return inner.timeoutType === 'SCHEDULE_TO_START'
+    ? 'it takes no work: its worker is gone, or it serves something else'
+    : 'it was not heard of any more';
 }
 
 function isFinal(error: unknown): boolean {

@@ -6,6 +6,7 @@ import { fingerprint } from '../../core/fingerprint.js';
 import type { CheckpointRow, Ledger } from '../../core/ledger.js';
 import {
   ACTIVE,
+  type GpuHost,
   type ServedWeights,
   type ServingRow,
   type ServingSpec,
@@ -15,6 +16,7 @@ import type { VllmSettings } from '../../core/serving/settings.js';
 import { SERVING } from '../../temporal.config.js';
 import { failing } from '../campaign/activities.js';
 import { Configurations } from '../campaign/deps.js';
+import { asStopped } from '../failures.js';
 import { sampledCheckpoint } from '../trainer/checkpoint-paths.js';
 import { paused } from './paused.js';
 
@@ -68,7 +70,9 @@ export function createServingControl({ ledger, servings }: ServingControlDeps) {
         const said = row?.changedAt !== before;
         if (said && row?.state === 'ready' && row.weightVersion === wanted) return { weightVersion: wanted };
         if (!row || row.state === 'stopped' || isIdle(row)) return { idle: true };
-        await paused(LOOK_MS, signal);
+        await paused(LOOK_MS, signal).catch((error: unknown) => {
+          throw signal.aborted ? asStopped(signal) : error;
+        });
       }
     },
 
@@ -85,7 +89,7 @@ export function createServingControl({ ledger, servings }: ServingControlDeps) {
         (other) => other.name !== name && ACTIVE.includes(other.state),
       );
       const taken = new Set(busy.flatMap(({ host }) => (host === null ? [] : [host])));
-      const seen = (await servings.hosts()).map((host) => host.name);
+      const seen = recent(await servings.hosts());
       const allowed = row.spec.hosts.length === 0 ? seen : row.spec.hosts;
       // Where it was it may still run; a host that serves something else is the last to be asked.
       const rank = (host: string): number => (host === row.host ? 0 : taken.has(host) ? 2 : 1);
@@ -101,6 +105,12 @@ export function createServingControl({ ledger, servings }: ServingControlDeps) {
       await servings.note(name, { state, endpoint: null, weightVersion: null, problem: cause });
     },
   });
+}
+
+/** Those that poll now; where none does, all that ever did: one of them may be coming back. */
+function recent(hosts: readonly GpuHost[]): readonly string[] {
+  const polling = hosts.filter(({ seenAt }) => Date.now() - new Date(seenAt).getTime() < SERVING.seenMs);
+  return (polling.length === 0 ? hosts : polling).map(({ name }) => name);
 }
 
 function isIdle({ state, changedAt }: ServingRow): boolean {

@@ -50,13 +50,15 @@ export interface PrepareDeps {
   readonly run: (command: readonly string[], out: string, signal: AbortSignal) => Promise<void>;
 }
 
-/** Throws `Fault('trainer')`: `bad_checkpoint` for input that is not whole, `merge_failed` for what a program made of it. */
+/** Throws `Fault('trainer')`: `no_folder`, `bad_checkpoint` for input that is not whole, `merge_failed` for what a program made of it. */
 export async function prepareModel(
   deps: PrepareDeps,
   weights: ServedWeights,
   signal: AbortSignal,
 ): Promise<PreparedModel> {
   const { folder } = weights;
+  if (!(await exists(folder)))
+    throw new Fault('trainer', `no folder ${folder} on this host`, { code: 'no_folder', retry: false });
   await requireFiles(deps, weights, signal);
   if (await exists(path.join(folder, 'config.json'))) {
     const { problems, vocabulary } = await readModelFolder(folder);

@@ -4,6 +4,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { markedProcesses } from '../../activities/sandbox/process-identity.js';
@@ -46,6 +48,7 @@ afterAll(async () => {
 afterEach(() => vi.restoreAllMocks());
 
 function startHost(name: string): void {
+  const log = openSync(path.join(home, 'logs', `host-${name}.log`), 'a');
   const worker = spawn(process.execPath, [path.join(ROOT, 'dist', 'workers', 'gpu-host.js')], {
     env: {
       ...process.env,
@@ -58,8 +61,9 @@ function startHost(name: string): void {
       STAND_IN_UPSTREAM: context.info.trainerUrl,
       STAND_IN_PARENT: String(process.pid),
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', log, log],
   });
+  closeSync(log);
   workers.set(name, worker);
 }
 
@@ -135,13 +139,44 @@ test('an evaluation goes on when the host of its weights dies', async () => {
   await serving('that the evaluation needs them no more', ({ holders }) => holders.join() === 'test');
 }, 180_000);
 
-test('a worker that comes back ends what it had; what nobody needs is stopped everywhere', async () => {
+test('a worker that comes back ends what it had', async () => {
   const servings = await context.servings();
   startHost(A);
   await until('nothing left on it', async () => (await servings.openServers(A)).length === 0);
+});
+
+test('what cannot be served is said, and what is not meant', async () => {
   process.env.STEADFAST_HOME = home;
+  const folder = path.join(home, 'broken');
+  await mkdir(folder);
+  await writeFile(path.join(folder, 'config.json'), '{}');
+  const broken = await inProcess('serve', 'start', folder);
+  expect(broken.code).toBe(1);
+  expect(broken.out).toMatch(/^broken {2}failed/);
+  expect(broken.out).toContain('model.safetensors: expected a shard of the model, found ENOENT');
+  vi.restoreAllMocks();
+  const refused = async (...args: string[]) => {
+    const { code, err } = await inProcess('serve', ...args);
+    expect(code).toBe(2);
+    vi.restoreAllMocks();
+    return err;
+  };
+  expect(await refused('start', 'small')).toContain('expected RUN@STEP, RUN@latest or an absolute folder');
+  expect(await refused('start', 'small@7')).toContain(
+    'expected a checkpoint of train/small: 0, found small@7',
+  );
+  expect(await refused('start', 'small@0', '--host', `${B}x`)).toContain(`Did you mean ${B}?`);
+  expect(await refused('stop', 'brokn')).toContain('Did you mean broken?');
+}, 120_000);
+
+test('what nobody needs is stopped everywhere', async () => {
+  const servings = await context.servings();
   const listed = await inProcess('serve', 'list', '--json');
-  expect(JSON.parse(listed.out)).toMatchObject({ servings: [{ name: SERVING, state: 'ready', host: B }] });
+  const rows: readonly ServingRow[] = JSON.parse(listed.out).servings;
+  const shown = new Map(rows.map(({ name, state, host }) => [name, `${state} on ${host}`]));
+  expect(shown.get(SERVING)).toBe(`ready on ${B}`);
+  expect(shown.get('broken')).toMatch(/^failed/);
+  vi.restoreAllMocks();
   const { id } = (await servings.openServers(B))[0]!;
   const stopped = await inProcess('serve', 'stop', SERVING, '--now');
   expect(stopped).toMatchObject({ code: 0, out: `${SERVING} is being ended\n` });
