@@ -12,12 +12,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDockerDriver } from '../../activities/sandbox/docker/driver.js';
 import { openEngine } from '../../activities/sandbox/docker/engine.js';
 import { Frames } from '../../activities/sandbox/docker/frames.js';
-import { rememberImage } from '../../activities/sandbox/docker/images.js';
 import { requireContainers } from '../../activities/sandbox/docker/preflight.js';
 import type { SandboxDriver } from '../../core/sandbox.js';
 import type { ImageArchive } from '../../infra/images/archive.js';
-import { loadImage } from '../../infra/images/load.js';
-import { pythonImage } from '../../infra/images/python-image.js';
 import { revisionOf } from '../../suites/thinkingbox/checkout.js';
 import { replayPolicy } from '../../suites/thinkingbox/golden.js';
 import type { ScriptedCall } from '../../suites/thinkingbox/protocol.js';
@@ -28,6 +25,7 @@ import {
 } from '../../suites/thinkingbox/suite.js';
 import { guestsOrWhy } from '../sandbox/docker/guests.js';
 import { DATA, FRAMEWORK, play, preparedPython, processDriver, THINKINGBOX, titled } from './given.js';
+import { builtImage } from './image.js';
 
 const MINI = fileURLToPath(new URL('mini', import.meta.url));
 const SLOW_MS = 300_000;
@@ -140,16 +138,9 @@ describe.skipIf(!engine)('servers in containers', () => {
   /** The archive of a suite's image, made and given to the engine once. */
   function built(suite: ThinkingBoxSuite): Promise<ImageArchive> {
     const [tag] = suite.images as readonly [string];
-    const made = archives.get(tag) ?? build(suite, tag);
+    const made = archives.get(tag) ?? builtImage(suite, home, engine!.settings);
     archives.set(tag, made);
     return made;
-  }
-
-  async function build(suite: ThinkingBoxSuite, tag: string): Promise<ImageArchive> {
-    const folder = await mkdtemp(join(home, 'code-'));
-    const archive = await pythonImage(await suite.serverImage(folder));
-    await rememberImage(home, tag, await loadImage(await openEngine(engine!.settings), archive, tag));
-    return archive;
   }
 
   async function verdict(

@@ -1,17 +1,23 @@
 /** The search tool of a benchmark case against an address of our own that speaks as much Typesense as it needs. */
 
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDockerDriver } from '../../activities/sandbox/docker/driver.js';
+import { requireContainers } from '../../activities/sandbox/docker/preflight.js';
+import type { SandboxDriver } from '../../core/sandbox.js';
 import { replayPolicy } from '../../suites/thinkingbox/golden.js';
 import { createThinkingBox, readList, type ThinkingBoxSuite } from '../../suites/thinkingbox/suite.js';
+import { type TestEngine, testEngine } from '../sandbox/docker/engine.js';
 import { DATA, play, preparedPython, processDriver, THINKINGBOX, titled } from './given.js';
+import { builtImage } from './image.js';
 
 const given = THINKINGBOX !== undefined && DATA !== undefined;
 const SLOW_MS = 300_000;
+const found = given ? await testEngine() : { why: 'there is no checkout' };
 
 interface Asked {
   readonly method: string;
@@ -62,13 +68,14 @@ describe.skipIf(!given)(titled('search', given), () => {
   afterAll(async () => {
     await suite?.close();
     server?.close();
+    if ('stop' in found) await found.stop();
   });
 
-  test('finds what the given service says, and leaves nothing there', { timeout: SLOW_MS }, async () => {
+  async function finds(driver: SandboxDriver): Promise<void> {
+    asked.length = 0;
     const [ref] = await suite.tasks();
     const query = { query: 'How do books stand?' };
     const search = { name: 'search_policy', arguments: query, argumentsText: JSON.stringify(query) };
-    const driver = await processDriver();
     const episode = await play({
       task: await suite.load(ref?.id ?? ''),
       policy: replayPolicy([search]),
@@ -81,7 +88,27 @@ describe.skipIf(!given)(titled('search', given), () => {
     expect(asked.some(({ path }) => path.includes('/documents'))).toBe(true);
     expect(asked.at(-1)).toMatchObject({ method: 'DELETE' });
     expect(collections.size).toBe(0);
+  }
+
+  test('finds what the given service says, and leaves nothing there', { timeout: SLOW_MS }, async () => {
+    await finds(await processDriver());
   });
+
+  test.skipIf('why' in found)(
+    'finds the same from a container, which reaches nothing else',
+    { timeout: SLOW_MS },
+    async () => {
+      const home = await mkdtemp(join(tmpdir(), 'tb-search-'));
+      const settings = { ...(found as TestEngine).settings, endpoints: suite.endpoints ?? [] };
+      try {
+        await builtImage(suite, home, settings);
+        await requireContainers(suite, home, settings);
+        await finds(createDockerDriver({ home, host: `tests-${process.pid}`, engine: settings }));
+      } finally {
+        await rm(home, { recursive: true, force: true });
+      }
+    },
+  );
 
   test('its results are comparable, and told apart from those without', { timeout: SLOW_MS }, async () => {
     expect(suite.notComparable).toEqual([]);
