@@ -46,7 +46,7 @@ it('shows no score, says how one can be had, and exits 3', async () => {
   expect(ran.out).toMatch(/coverage +10 of 12 attempts clean, 2 exhausted/);
   expect(ran.out).toMatch(/--allow-incomplete shows one/);
   expect(ran.out).not.toMatch(/pass@1/);
-}, 120_000);
+}, 240_000);
 
 it('a report of it exits 3, with and without scores', async () => {
   const without = await steadfast(home, 'report', 'eval/part');
@@ -65,7 +65,7 @@ it('a report of it exits 3, with and without scores', async () => {
     clean: 10,
     planned: 12,
   });
-}, 60_000);
+}, 240_000);
 
 it('compared, both in text and in the page, it says so, and exits 3', async () => {
   const out = join(home, 'comparison.html');
@@ -75,7 +75,7 @@ it('compared, both in text and in the page, it says so, and exits 3', async () =
   expect(readFileSync(out, 'utf8')).toMatch(/Incomplete coverage, scores of 10 of 12 attempts/);
   const refused = await steadfast(home, 'compare', 'part', 'part');
   expect([refused.code, refused.out]).toEqual([3, expect.stringMatching(/nothing is compared/)]);
-}, 60_000);
+}, 240_000);
 
 it('--allow-incomplete says beside every score of how much it is; the ledger keeps none', async () => {
   people.silence(1);
@@ -95,7 +95,7 @@ it('--allow-incomplete says beside every score of how much it is; the ledger kee
 
   const whole = await evaluate('--allow-incomplete');
   expect([whole.code, whole.out]).toEqual([0, expect.not.stringMatching(/incomplete/)]);
-}, 180_000);
+}, 240_000);
 
 it('a night of a schedule that asks for it has such a score, is compared with nothing, and exits 3', async () => {
   const schedule = (...args: readonly string[]) => steadfast(home, 'schedule', ...args);
@@ -122,4 +122,4 @@ it('a night of a schedule that asks for it has such a score, is compared with no
   expect((await schedule('list')).out).toMatch(words);
   const report = await schedule('report', 'partly');
   expect(readFileSync(report.out.trim(), 'utf8')).toMatch(/incomplete: 10 of 12 attempts/);
-}, 180_000);
+}, 240_000);
