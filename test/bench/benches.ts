@@ -1,4 +1,5 @@
 /** All benchmarks, in the order in which they run: cheap ones first. */
+import { batchBench } from './batch.js';
 import { demoBench } from './demo.js';
 import { dryRunBench } from './dry-run.js';
 import type { Bench } from './figure.js';
@@ -22,6 +23,7 @@ export const benches: readonly Bench[] = [
   renderBench,
   selectBench,
   resultsBench,
+  batchBench,
   orchestrationBench,
   ledgerBench,
   stepBench,
