@@ -1,8 +1,8 @@
 /** `steadfast verify sandbox`: created = released + reaped, and nothing alive that the ledger does not know. */
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import { hostName } from '../core/host-name.js';
 import { ISOLATIONS } from '../core/sandbox.js';
+import { hostName } from '../infra/host-name.js';
 import { withStack } from './context.js';
 import { EXIT } from './exit.js';
 import { print, printJson } from './output.js';

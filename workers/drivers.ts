@@ -4,8 +4,8 @@ import { engineSettings } from '../activities/sandbox/docker/engine.js';
 import { createInlineDriver } from '../activities/sandbox/inline.js';
 import { createProcessDriver } from '../activities/sandbox/process.js';
 import type { WarmSettings } from '../activities/sandbox/warm/pool.js';
-import { hostName } from '../core/host-name.js';
 import { type Isolation, type SandboxDriver, stronger } from '../core/sandbox.js';
+import { hostName } from '../infra/host-name.js';
 
 /**
  * `least`: what the operator demands; a suite that needs more gets more, none gets less. `warm`: of a worker that plays

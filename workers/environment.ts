@@ -1,9 +1,9 @@
 /** What a worker process is told by its environment; the local stack sets it, a deployment does the same. */
 import path from 'node:path';
 import { UsageError } from '../core/faults.js';
-import { hostName } from '../core/host-name.js';
 import { ISOLATIONS, type Isolation } from '../core/sandbox.js';
 import { requirePoolName } from '../core/sharing.js';
+import { hostName } from '../infra/host-name.js';
 import { STACK_MARK } from '../infra/stack/service.js';
 import { type TemporalAccess, type TemporalPlace, temporalPlace } from '../infra/temporal-access.js';
 import { NAMESPACE, WARM } from '../temporal.config.js';

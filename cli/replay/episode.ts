@@ -5,10 +5,10 @@ import { type EpisodeReplay, replayEpisode } from '../../activities/episode/repl
 import type { Trajectory } from '../../activities/episode/trajectory.js';
 import { suiteDrift } from '../../core/drift.js';
 import { UsageError } from '../../core/faults.js';
-import { hostName } from '../../core/host-name.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import type { AttemptDetail } from '../../core/ledger-reads.js';
 import { importedModel } from '../../core/results/imported.js';
+import { hostName } from '../../infra/host-name.js';
 import { EPISODE_LIMITS } from '../../temporal.config.js';
 import { type StackContext, withStack } from '../context.js';
 import { print, printJson } from '../output.js';

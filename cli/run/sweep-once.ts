@@ -1,7 +1,7 @@
 /** One sweep of this host's sandboxes by a command: what sandbox workers do every minute. */
 
-import { hostName } from '../../core/host-name.js';
 import type { Ledger } from '../../core/ledger.js';
+import { hostName } from '../../infra/host-name.js';
 import type { StackInfo } from '../../infra/stack/info.js';
 import type { Swept } from '../../workers/sweep.js';
 import { say } from '../output.js';

@@ -7,8 +7,8 @@
  *   endpoints┘    (simulated user and judge)
  */
 import { join } from 'node:path';
-import { hostName } from '../../core/host-name.js';
 import { NAMESPACE } from '../../temporal.config.js';
+import { hostName } from '../host-name.js';
 import { sha256 } from '../setup/files.mjs';
 import { ROOT } from '../setup/root.mjs';
 import { externalDatabase, postgresService } from './database.js';

@@ -1,8 +1,8 @@
 /** The tool servers really answer a session: a backend is made, set to a task's start state, and given back. */
 import { randomBytes } from 'node:crypto';
 import { Fault, UsageError } from '../../../core/faults.js';
-import { hostName } from '../../../core/host-name.js';
 import { asFinding, skipped, unless } from '../../../core/preflight.js';
+import { hostName } from '../../../infra/host-name.js';
 import { homeFolder } from '../../../infra/setup/root.mjs';
 import { sandboxDrivers } from '../../../workers/drivers.js';
 import { isolationOf } from '../../../workers/environment.js';

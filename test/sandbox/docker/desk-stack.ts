@@ -7,8 +7,8 @@ import { type SandboxVerification, verifySandboxes } from '../../../activities/l
 import { type EngineSettings, openEngine } from '../../../activities/sandbox/docker/engine.js';
 import { rememberImage } from '../../../activities/sandbox/docker/images.js';
 import { openStack, type StackContext } from '../../../cli/context.js';
-import { hostName } from '../../../core/host-name.js';
 import { ISOLATIONS } from '../../../core/sandbox.js';
+import { hostName } from '../../../infra/host-name.js';
 import { loadImage } from '../../../infra/images/load.js';
 import { programImage } from '../../../infra/images/node-image.js';
 import { startStack } from '../../../infra/stack/start.js';

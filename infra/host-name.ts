@@ -1,6 +1,6 @@
 /** What this machine is called in the ledger and in Temporal: sweeps end only what is of their own host. */
 import os from 'node:os';
-import { UsageError } from './faults.js';
+import { UsageError } from '../core/faults.js';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
