@@ -12,6 +12,7 @@ import { type Lanes, lanesOf } from './run/lanes.js';
 import { causeOf, pipelineLine, stageOf } from './run/pipeline-line.js';
 import { progressLine } from './run/progress.js';
 import { restoreText, troubledRestores } from './run/restores.js';
+import { servingTexts } from './run/servings.js';
 import { type CampaignSnapshot, snapshot } from './run/snapshot.js';
 import { exitCodeOf, workflowUrl } from './run/stage.js';
 import { pendingOf, troublesAmong, troubleText, withoutWorkflow } from './run/troubles.js';
@@ -82,7 +83,10 @@ async function one(context: StackContext, name: string, options: StatusOptions):
       providers,
     });
   } else {
-    const waits = waitingTexts(providers);
+    const waits = [
+      ...waitingTexts(providers),
+      ...(await servingTexts(await context.servings(), idsOf(seen))),
+    ];
     const restored = restores.map(restoreText);
     const warnings = [...waits, ...troubles, ...restored].map(warning);
     const episodes = playing && inFlightText(playing);

@@ -9,6 +9,7 @@ import type { StackContext } from '../context.js';
 import { say } from '../output.js';
 import { patiently } from './patiently.js';
 import { progressLine } from './progress.js';
+import { servingTexts } from './servings.js';
 import { snapshot } from './snapshot.js';
 import { type Trouble, troublesOf, troubleText } from './troubles.js';
 import { unattendedTexts } from './unattended.js';
@@ -47,7 +48,10 @@ export async function watch(
         const stalled = stall.lasts(seen);
         const troubles = stalled ? await troublesIfKnown(context, [id, ...idsOf(seen)]) : [];
         const waits = stalled
-          ? waitingTexts((await patiently(async () => (await context.rates()).list())) ?? [])
+          ? [
+              ...waitingTexts((await patiently(async () => (await context.rates()).list())) ?? []),
+              ...((await patiently(async () => servingTexts(await context.servings(), idsOf(seen)))) ?? []),
+            ]
           : [];
         painter?.paint([
           ...seen.campaigns.map((campaign) => ({
