@@ -121,12 +121,26 @@ export interface CheckpointFound {
   readonly missing: readonly string[];
 }
 
+/** What the installed Verl makes of a run's settings. */
+export interface ComposedVerl {
+  /** SHA-256 of the whole configuration, Verl's own defaults included; null: it could not be composed. */
+  readonly digest: string | null;
+  /** Why, by setting. */
+  readonly refused: Readonly<Record<string, string>>;
+}
+
 /** Who trains into a folder of checkpoints: a JSON file `{"run": "train/x"}` in it, so that no second run does. */
 export const OWNER_FILE = '.steadfast-run.json';
 
 /** One question to one host, as the workflow that asks it gets it. */
 export interface HostQuestion {
   readonly host: string;
-  readonly activity: 'hostFacts' | 'writeProbe' | 'readProbe' | 'removeProbe' | 'listCheckpoints';
+  readonly activity:
+    | 'hostFacts'
+    | 'composeVerl'
+    | 'writeProbe'
+    | 'readProbe'
+    | 'removeProbe'
+    | 'listCheckpoints';
   readonly args: readonly unknown[];
 }

@@ -1,8 +1,10 @@
 /** All hosts of a run, asked at the same time: what each is and has, and what each sees of a folder that all should share. */
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { packSettings } from '../../activities/host/compose.js';
 import type {
   CheckpointsFound,
+  ComposedVerl,
   HostFacts,
   HostQuestion,
   HostQuestions,
@@ -31,12 +33,25 @@ export interface ClusterAnswers {
   readonly unwritten: ReadonlyMap<string, string>;
   /** As the first host that answers sees them; undefined: none does. */
   readonly checkpoints: CheckpointsFound | undefined;
+  /** By the first host that answers and has a Python; words: why it could not be asked. */
+  readonly composed: ComposedVerl | string | undefined;
 }
 
 export const NO_WORKFLOWS = 'no worker polls the queue of the workflows that ask';
 
+export interface ClusterRun {
+  /** Name of the run. */
+  readonly run: string;
+  readonly trainer: VerlConfig;
+  /** Settings of Verl, as arguments of its command line. */
+  readonly settings: readonly string[];
+}
+
 /** Starts no part of a run: each question is a small workflow of its own. Throws where Temporal does not answer. */
-export async function askCluster(client: Client, run: string, trainer: VerlConfig): Promise<ClusterAnswers> {
+export async function askCluster(
+  client: Client,
+  { run, trainer, settings }: ClusterRun,
+): Promise<ClusterAnswers> {
   const silent = new Map<string, string>();
   const names = [...new Set(trainer.hosts.map(({ name }) => name))];
   const asked = await polledHosts(client, names, silent);
@@ -77,10 +92,20 @@ export async function askCluster(client: Client, run: string, trainer: VerlConfi
           activity: 'listCheckpoints',
           args: [trainer.checkpoints],
         });
+  const able = [...facts].find(([, { pythonProblem }]) => pythonProblem === null)?.[0];
+  const composed =
+    able === undefined
+      ? undefined
+      : await ask<ComposedVerl>({
+          host: able,
+          activity: 'composeVerl',
+          args: [trainer.python, packSettings(settings)],
+        });
   return {
     facts,
     clocks,
     silent,
+    composed: composed instanceof HostSilent ? composed.message : composed,
     ...(await proveShared(ask, answering, trainer.checkpoints)),
     checkpoints: listed instanceof HostSilent ? undefined : listed,
   };

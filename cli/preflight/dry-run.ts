@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { Fault, UsageError } from '../../core/faults.js';
 import { findingText, type NamedResult, problemsOfAll } from '../../core/preflight.js';
 import { nameOf } from '../../core/stage-configs.js';
-import { shellText, verlCommand, verlTree } from '../../core/verl/command.js';
+import { shellText, verlArguments, verlCommand, verlTree } from '../../core/verl/command.js';
 import { verlSettings } from '../../core/verl/settings.js';
 import { openStack, type StackContext } from '../context.js';
 import { EXIT } from '../exit.js';
@@ -12,7 +12,7 @@ import { print, printJson, say } from '../output.js';
 import { providerLines } from '../run/providers.js';
 import { shortLists } from '../run/short-lists.js';
 import { type Asked, verlOf } from './asked.js';
-import { askCluster } from './cluster.js';
+import { askCluster, type ClusterAnswers } from './cluster.js';
 import { preflight } from './preflight.js';
 import type { DryRunOptions } from './shown.js';
 
@@ -55,14 +55,21 @@ export async function trainDryRun(resolved: Resolved, { json, show = 'all' }: Dr
 export async function checked(resolved: Resolved): Promise<readonly NamedResult[]> {
   const stack = await answeringStack();
   try {
-    const trainer = verlOf(resolved);
-    const cluster =
-      trainer && stack ? await askCluster(await stack.temporal(), nameOf(resolved.id), trainer) : undefined;
+    const cluster = stack && (await askedCluster(stack, resolved));
     const { signal } = new AbortController();
     return await preflight({ ...resolved, env: process.env, stack, cluster, signal });
   } finally {
     await stack?.close();
   }
+}
+
+async function askedCluster(stack: StackContext, resolved: Resolved): Promise<ClusterAnswers | undefined> {
+  const trainer = verlOf(resolved);
+  const verl = verlText(resolved);
+  if (!trainer || !verl) return undefined;
+  const run = nameOf(resolved.id);
+  const settings = verlArguments(verl.settings);
+  return askCluster(await stack.temporal(), { run, trainer, settings });
 }
 
 /** Undefined: none runs, or what runs does not answer. */

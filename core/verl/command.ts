@@ -4,14 +4,14 @@ import type { VerlSettings, VerlValue } from './settings.js';
 /** The program whose settings these are. */
 const MODULE = 'verl.trainer.main_ppo';
 
-/** Arguments of the first host's process, one for each setting, in the order of the settings. */
+/** One argument for each setting, in their order. */
+export function verlArguments(settings: VerlSettings): readonly string[] {
+  return Object.entries(settings).map(([name, value]) => `${name}=${hydra(value)}`);
+}
+
+/** The process of the first host. */
 export function verlCommand(python: string, settings: VerlSettings): readonly string[] {
-  return [
-    python,
-    '-m',
-    MODULE,
-    ...Object.entries(settings).map(([name, value]) => `${name}=${hydra(value)}`),
-  ];
+  return [python, '-m', MODULE, ...verlArguments(settings)];
 }
 
 /** The same for a shell, one argument a line. */

@@ -8,6 +8,7 @@ import { existing } from '../../cli/preflight/checks/existing.js';
 import { hosts } from '../../cli/preflight/checks/hosts.js';
 import { inputs } from '../../cli/preflight/checks/inputs.js';
 import { model } from '../../cli/preflight/checks/model.js';
+import { overrides } from '../../cli/preflight/checks/overrides.js';
 import { pool } from '../../cli/preflight/checks/pool.js';
 import { sharedFolder } from '../../cli/preflight/checks/shared-folder.js';
 import { versions } from '../../cli/preflight/checks/versions.js';
@@ -84,6 +85,7 @@ function answers(
     sights: new Map(),
     unwritten: new Map(),
     checkpoints: { owner: null, latest: null, steps: [] },
+    composed: undefined,
     ...rest,
   };
 }
@@ -222,6 +224,18 @@ it('fewer tasks than one batch, some of which the suite does not know', async ()
     'training pool: expected at least 18 tasks, one batch, found 1. Name a larger pool that holds no benchmark task: steadfast select makes one.',
     'task list: expected tasks of suite deskbench, found 1 unknown: a. Name tasks of the suite: steadfast suite list',
   ]);
+});
+
+it('settings that the installed Verl does not have, and a Verl that cannot be asked', async () => {
+  const of = (composed: ClusterAnswers['composed']) =>
+    asked(undefined, { cluster: answers({}, { composed }) });
+  const refused = { 'trainer.nodes': 'no such setting' };
+  expect(await problems(overrides, of({ digest: null, refused }))).toEqual([
+    'trainer.nodes: expected a setting that the installed Verl has, found no such setting. Correct trainer.overrides, or install the Verl that trainer.pins names.',
+  ]);
+  expect((await problems(overrides, of('no package verl')))[0]).toBe(
+    'settings of Verl: expected a Verl that takes them, found no package verl. Install Verl with all that it needs: /opt/verl/bin/python -m pip install verl',
+  );
 });
 
 describe('a data set', () => {

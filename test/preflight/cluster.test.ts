@@ -2,10 +2,10 @@
  * The reference run's dry run against a cluster of stand-ins on a real stack: healthy, it exits 0 and starts nothing;
  * with faults planted everywhere at once, one run names them all.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openStack, type StackContext } from '../../cli/context.js';
 import { startStack } from '../../infra/stack/start.js';
 import { type Ran, steadfast } from '../replay/command.js';
@@ -15,6 +15,9 @@ import { type ExpiredEndpoint, expiredEndpoint } from '../stand-in-cluster/endpo
 import { faultWords, sickFile, sickMoods, unnamed } from '../stand-in-cluster/faults.js';
 import { localFile, type ReferenceFile } from '../stand-in-cluster/material.js';
 import type { Mood } from '../stand-in-cluster/mood.js';
+
+// Processes that are started and asked, on whatever else this machine has to do.
+vi.setConfig({ testTimeout: 240_000 });
 
 let home = '';
 let folder = '';
@@ -30,11 +33,6 @@ beforeAll(async () => {
   process.env.JUDGE_KEY = 'a-judge-key';
   expired = await expiredEndpoint();
 }, 300_000);
-
-afterEach(async () => {
-  await cluster?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 afterAll(async () => {
   expired?.close();
@@ -58,65 +56,69 @@ function dryRun(file: ReferenceFile, ...rest: readonly string[]): Promise<Ran> {
   return steadfast(home, 'train', '--file', path, '--dry-run', ...rest);
 }
 
-it('a healthy cluster: every check holds, exit code 0, and nothing was started', async () => {
-  const file = localFile(context.info, 'well');
-  await begin((healthy) => healthy, file);
-  const { code, out, err } = await dryRun(file);
-  expect(err).toContain('All checks hold: train/q38 could be started. Nothing was.');
-  expect(code).toBe(0);
-  expect(err).toMatch(/✓ checkpoint folder: \S+, written and read by 3 hosts/);
-  expect(err).toMatch(/✓ model: qwen3, .* sha256:[0-9a-f]{64}/);
-  expect(err).toContain('✓ GPUs of the hosts: 24 × NVIDIA H100 80GB HBM3');
-  expect(out).toContain('  actor_rollout_ref.actor.optim.lr=0.000001 \\\n');
-  const ledger = await context.ledger();
-  expect(await ledger.campaign('train/q38')).toBeUndefined();
-  const { workflow } = await context.temporal();
-  await expect(workflow.getHandle('train/q38').describe()).rejects.toThrow();
+async function end(): Promise<void> {
+  await cluster?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+describe('a healthy cluster', () => {
+  let file: ReferenceFile;
+  beforeAll(async () => {
+    file = localFile(context.info, 'well');
+    await begin((healthy) => healthy, file);
+  }, 240_000);
+  afterAll(end);
+
+  it('holds every check, exit code 0, and nothing was started', async () => {
+    const { code, out, err } = await dryRun(file);
+    expect(err).toContain('All checks hold: train/q38 could be started. Nothing was.');
+    expect(code).toBe(0);
+    expect(err).toMatch(/✓ checkpoint folder: \S+, written and read by 3 hosts/);
+    expect(err).toMatch(/✓ model: qwen3, .* sha256:[0-9a-f]{64}/);
+    expect(err).toContain('✓ GPUs of the hosts: 24 × NVIDIA H100 80GB HBM3');
+    expect(out).toContain('  actor_rollout_ref.actor.optim.lr=0.000001 \\\n');
+    expect(await (await context.ledger()).campaign('train/q38')).toBeUndefined();
+    const { workflow } = await context.temporal();
+    await expect(workflow.getHandle('train/q38').describe()).rejects.toThrow();
+    // Nor is anything left in the folder that all hosts wrote to.
+    expect(readdirSync(join(folder, 'shared/checkpoints'))).toEqual([]);
+  });
+
+  it('offline asks nobody outside, says so, and prints the one part that was asked for', async () => {
+    const user = { baseUrl: expired.url, model: 'm', apiKeyEnv: 'USER_KEY' };
+    const { code, out, err } = await dryRun({ ...file, user }, '--offline', '--show', 'verl');
+    expect(err).toContain('- simulated user and judge: not checked, --offline: nobody was asked');
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split('\n');
+    expect(lines[0]).toBe('/opt/verl/bin/python \\');
+    expect(lines.at(-1)).toBe('  trainer.resume_mode=auto');
+  });
 });
 
-it('offline: nobody outside is asked, and it says so', async () => {
-  const file = {
-    ...localFile(context.info, 'off'),
-    user: { baseUrl: expired.url, model: 'm', apiKeyEnv: 'USER_KEY' },
-  };
-  await begin((healthy) => healthy, file);
-  const { code, err } = await dryRun(file, '--offline');
-  expect(err).toContain('- simulated user and judge: not checked, --offline: nobody was asked');
-  expect(code).toBe(0);
-});
+describe('a sick cluster', () => {
+  afterEach(end);
 
-it('prints one part alone, and the same one every time', async () => {
-  const file = localFile(context.info, 'part');
-  await begin(() => [], file);
-  const [first, second] = [await dryRun(file, '--show', 'verl'), await dryRun(file, '--show', 'verl')];
-  expect(first.out.split('\n').slice(0, 3)).toEqual([
-    '/opt/verl/bin/python \\',
-    '  -m \\',
-    '  verl.trainer.main_ppo \\',
-  ]);
-  expect(second.out).toBe(first.out);
-});
+  it('names every fault of a sick cluster in one run', async () => {
+    const file = localFile(context.info, 'sick');
+    const words = faultWords(file);
+    expect(words.length).toBeGreaterThanOrEqual(12);
+    await begin((healthy) => sickMoods(healthy, file, folder), file);
+    const { code, out } = await dryRun(sickFile(file, { expiredUrl: expired.url }), '--json');
+    expect(code).toBe(2);
+    const { problems } = JSON.parse(out) as { problems: readonly string[] };
+    expect(unnamed(problems, words)).toEqual([]);
+    // Each is told once, and no password at all.
+    expect(new Set(problems).size).toBe(problems.length);
+    expect(out).not.toContain('secret@');
+    expect(await (await context.ledger()).campaign('train/q38')).toBeUndefined();
+  });
 
-it('names every fault of a sick cluster in one run', async () => {
-  const file = localFile(context.info, 'sick');
-  const words = faultWords(file);
-  expect(words.length).toBeGreaterThanOrEqual(12);
-  await begin((healthy) => sickMoods(healthy, file, folder), file);
-  const { code, out } = await dryRun(sickFile(file, { expiredUrl: expired.url }), '--json');
-  expect(code).toBe(2);
-  const { problems } = JSON.parse(out) as { problems: readonly string[] };
-  expect(unnamed(problems, words)).toEqual([]);
-  // Each is told once, and no password at all.
-  expect(new Set(problems).size).toBe(problems.length);
-  expect(out).not.toContain('secret@');
-  expect(await (await context.ledger()).campaign('train/q38')).toBeUndefined();
+  it('a host that dies over the question is one problem, and the others are checked', async () => {
+    const file = localFile(context.info, 'dying');
+    await begin(([one, two, three]) => [{ ...one!, dies: true }, two!, three!], file);
+    const { code, err } = await dryRun(file, '--offline');
+    expect(code).toBe(2);
+    expect(err).toMatch(/✗ host dying-1: expected an answer of its worker, found its worker/);
+    expect(err).toMatch(/✓ checkpoint folder: \S+, written and read by 2 hosts/);
+  });
 });
-
-it('a host that dies over the question is one problem, and the others are checked', async () => {
-  const file = localFile(context.info, 'dying');
-  await begin(([one, two, three]) => [{ ...one!, dies: true }, two!, three!], file);
-  const { code, err } = await dryRun(file, '--offline');
-  expect(code).toBe(2);
-  expect(err).toMatch(/✗ host dying-1: expected an answer of its worker, found its worker/);
-  expect(err).toMatch(/✓ checkpoint folder: \S+, written and read by 2 hosts/);
-}, 240_000);

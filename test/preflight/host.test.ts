@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { composeVerl, packSettings } from '../../activities/host/compose.js';
 import { machineFacts } from '../../activities/host/facts.js';
 import { folderFacts } from '../../activities/host/folders.js';
 import { readGpuLines } from '../../activities/host/gpus.js';
@@ -235,6 +236,11 @@ describe('the machine', () => {
       'nothing/here.py': null,
     });
     await expect(installedIn('/no/python', [], [], never)).rejects.toThrow('no /no/python on this machine');
+  });
+
+  it('says why its Python cannot compose Verl’s configuration', async () => {
+    const packed = packSettings(['trainer.nnodes=3']);
+    await expect(composeVerl('python3', packed, never)).rejects.toThrow(/python3: .*(hydra|verl)/i);
   });
 
   it('tells folders that can be written to from others', async () => {

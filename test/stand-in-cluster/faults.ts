@@ -43,6 +43,7 @@ export function sickMoods(healthy: readonly Mood[], file: ReferenceFile, folder:
       gpus: [0, 1, 2, 3, 4, 5, 6],
       packages: { ...one.packages, vllm: '0.31.0' },
       freeBytes: 1_000,
+      unknownSetting: 'trainer.v1.trainer_mode',
       proxies: { http_proxy: 'http://a:1', HTTP_PROXY: 'http://user:secret@b:2', no_proxy: 'localhost' },
     },
     {
@@ -80,6 +81,7 @@ export function faultWords(file: ReferenceFile): readonly (string | RegExp)[] {
     'training pool: expected at least 200 tasks, one batch, found 150. Name a larger pool',
     `${data.train} on ${one}: expected at least 200 rows, one batch, found 40. Write it from a larger pool`,
     'trainer.tokensPerGpu: expected at least 33280, so that the longest episode fits the 4 GPUs that share it, found 1000',
+    'trainer.v1.trainer_mode: expected a setting that the installed Verl has, found no such setting',
     'trainer.overrides.trainer.save_freq: expected a setting that no other part of the run file decides, found -1',
   ];
 }

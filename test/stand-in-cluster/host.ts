@@ -24,6 +24,11 @@ await workerMain(async (environment) => {
     activities: createHostActivities({
       host: mood.host,
       place,
+      compose: async () => {
+        const { unknownSetting } = mood;
+        if (unknownSetting === undefined) return { digest: `sha256:${'c'.repeat(64)}`, refused: {} };
+        return { digest: null, refused: { [unknownSetting]: 'no such setting' } };
+      },
       facts: async (questions, signal) => {
         if (mood.dies) process.kill(process.pid, 'SIGKILL');
         return disguised(questions, await facts(placed(questions), signal));

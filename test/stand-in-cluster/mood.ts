@@ -12,6 +12,8 @@ export interface Mood {
   readonly clockAheadMs?: number;
   readonly freeBytes?: number;
   readonly proxies?: Readonly<Record<string, string>>;
+  /** A setting that its Verl does not have. */
+  readonly unknownSetting?: string;
   /** Takes a question up and is never heard of again; absent: it answers. */
   readonly dies?: true;
 }

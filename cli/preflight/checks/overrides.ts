@@ -4,6 +4,7 @@ import { unless } from '../../../core/preflight.js';
 import { nameOf } from '../../../core/stage-configs.js';
 import { decidedNames } from '../../../core/verl/settings.js';
 import type { Check, ClusterAsked } from '../asked.js';
+import type { ClusterAnswers } from '../cluster.js';
 
 export const overrides: Check<ClusterAsked> = {
   name: 'settings of Verl',
@@ -20,6 +21,25 @@ export const overrides: Check<ClusterAsked> = {
           fix: 'Take it out, and set the part of the run file that it follows from (docs/run-file.md).',
         }),
       );
-    return unless(problems, `${decided.size} decided, ${Object.keys(trainer.overrides).length} further`);
+    const composed = asked.cluster?.composed;
+    problems.push(...composedProblems(composed, trainer.python));
+    const digest = typeof composed === 'object' ? `, whole configuration ${composed.digest}` : '';
+    const further = Object.keys(trainer.overrides).length;
+    return unless(problems, `${decided.size} decided, ${further} further${digest}`);
   },
 };
+
+/** What the Verl that is installed says of them. */
+function composedProblems(composed: ClusterAnswers['composed'], python: string): Finding[] {
+  if (composed === undefined) return [];
+  if (typeof composed === 'string') {
+    const fix = `Install Verl with all that it needs: ${python} -m pip install verl`;
+    return [{ place: 'settings of Verl', expected: 'a Verl that takes them', found: composed, fix }];
+  }
+  return Object.entries(composed.refused).map(([name, found]) => ({
+    place: name || 'settings of Verl',
+    expected: 'a setting that the installed Verl has',
+    found,
+    fix: 'Correct trainer.overrides, or install the Verl that trainer.pins names.',
+  }));
+}
