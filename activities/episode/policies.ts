@@ -3,6 +3,7 @@ import type { ArtifactStore } from '../../core/artifacts.js';
 import type { ModelRef, ServedModelRef, TokenModelRef } from '../../core/campaign.js';
 import { withDeadline } from '../../core/deadline.js';
 import { Fault } from '../../core/faults.js';
+import type { OutputFormat } from '../../core/interpret/format.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
 import type { ParityReport } from '../../core/parity.js';
 import type { Policy } from '../../core/policy.js';
@@ -13,12 +14,12 @@ import { type Endpoint, providerOf } from '../policy/endpoint.js';
 import { checkParity } from '../policy/parity.js';
 import type { Gate } from '../policy/rate-gate.js';
 import { createTokenPolicy } from '../policy/token-policy.js';
-import { contextTokens, fetchModelFiles, servedContext } from '../policy/trainer-files.js';
+import { contextTokens, fetchTrainerModel, servedContext } from '../policy/trainer-files.js';
 import type { EpisodeInput } from './input.js';
 import { type PolicyReading, readModelFiles } from './reading.js';
 
 const DESCRIBE_MS = 30_000;
-/** Of the models that the trainer serves. */
+/** Of the models of a trainer that does not say theirs. */
 const TRAINER_FORMAT = 'qwen3_xml';
 
 export interface PolicySources {
@@ -62,11 +63,7 @@ export class Policies {
       return kept(this.scripted, id, () => this.sources.scripted(suite, { errorRate, turnDelayMs }));
     }
     const { endpoint, describe } = await this.sampled(model, weightVersion ?? '');
-    return createTokenPolicy({
-      endpoint,
-      ...(await this.describe(describe, signal)),
-      format: formatOf(model),
-    });
+    return createTokenPolicy({ endpoint, ...(await this.describe(describe, signal)) });
   }
 
   /** What the outputs of the policy are read with; undefined where none are sampled as tokens. */
@@ -79,7 +76,8 @@ export class Policies {
   ): Promise<PolicyReading | undefined> {
     if (!samples(model)) return undefined;
     const { describe } = await this.sampled(model, weightVersion ?? '');
-    return { format: formatOf(model).name, files: (await this.describe(describe, signal)).renderer.files };
+    const { format, renderer } = await this.describe(describe, signal);
+    return { format: format.name, files: renderer.files };
   }
 
   /**
@@ -154,10 +152,7 @@ function asToken(model: ServedModelRef, at: ServedAt, weightVersion: string): To
 interface ServedModel {
   readonly renderer: Renderer;
   readonly contextTokens: number;
-}
-
-function formatOf(model: Sampling) {
-  return outputFormat(model.kind === 'trainer' ? TRAINER_FORMAT : model.format);
+  readonly format: OutputFormat;
 }
 
 function endpointOf(model: Outside): Endpoint {
@@ -169,8 +164,9 @@ function endpointOf(model: Outside): Endpoint {
 /** Many episodes wait for one answer, so none of their signals ends it; each request has a clock of its own. */
 async function describeTrainer(url: string): Promise<ServedModel> {
   const { signal } = new AbortController();
-  const [files, context] = await Promise.all([fetchModelFiles(url, signal), contextTokens(url, signal)]);
-  return { renderer: new Renderer(files), contextTokens: context };
+  const [model, context] = await Promise.all([fetchTrainerModel(url, signal), contextTokens(url, signal)]);
+  const format = outputFormat(model.format ?? TRAINER_FORMAT, `the trainer's format`);
+  return { renderer: new Renderer(model.files), contextTokens: context, format };
 }
 
 async function describeToken(
@@ -184,7 +180,7 @@ async function describeToken(
   ]);
   const { templateOptions } = model;
   const renderer = new Renderer({ ...files, ...(templateOptions ? { templateOptions } : {}) });
-  return { renderer, contextTokens: context };
+  return { renderer, contextTokens: context, format: outputFormat(model.format) };
 }
 
 /** What fails is not kept. */

@@ -6,15 +6,23 @@ import { askBeside, besideUrl } from './beside.js';
 import { type Endpoint, placeOf } from './endpoint.js';
 import { type Fields, fieldsOf, isCount, unreadable } from './unreadable.js';
 
+export interface TrainerModel {
+  readonly files: ModelFiles;
+  /** Output format of its family (core/interpret), where the trainer says it. */
+  readonly format: string | undefined;
+}
+
 /** `GET /tokenizer` of the trainer. Throws `Fault('policy')`. */
-export async function fetchModelFiles(baseUrl: string, signal: AbortSignal): Promise<ModelFiles> {
+export async function fetchTrainerModel(baseUrl: string, signal: AbortSignal): Promise<TrainerModel> {
   const path = '/tokenizer';
   const endpoint = trainerAt(baseUrl);
-  const { tokenizer, config } = await ask(endpoint, path, signal);
+  const { tokenizer, config, format } = await ask(endpoint, path, signal);
   const files = { tokenizer: fieldsOf(tokenizer), config: fieldsOf(config) };
   if (!files.tokenizer || !files.config)
     throw unreadable(at(endpoint, path), 'tokenizer, config', 'two objects', [tokenizer, config]);
-  return files as unknown as ModelFiles;
+  if (format !== undefined && typeof format !== 'string')
+    throw unreadable(at(endpoint, path), 'format', 'a name', format);
+  return { files: files as unknown as ModelFiles, format };
 }
 
 /** Tokens that the trainer's model can look at (`max_model_len`, as vLLM calls it). Throws `Fault('policy')`. */

@@ -30,8 +30,9 @@ export async function requireTrainerSupport(config: CampaignConfig, trainerUrl: 
 
 /** The stack's trainer must be the one that the run file describes: a run never trains something else unseen. */
 export function requireTorch(wanted: TorchConfig, capabilities: Readonly<Record<string, unknown>>): void {
-  const { kind, model, numerics } = capabilities as {
+  const { kind, format, model, numerics } = capabilities as {
     kind?: string;
+    format?: string;
     model?: { folder?: string; lora?: string | null };
     numerics?: { dtype?: string };
   };
@@ -55,6 +56,7 @@ export function requireTorch(wanted: TorchConfig, capabilities: Readonly<Record<
       lora || 'every parameter trained',
     );
   }
+  if (format !== wanted.format) refuse('format', wanted.format, String(format));
   if (numerics?.dtype !== wanted.dtype) refuse('dtype', wanted.dtype, String(numerics?.dtype));
 }
 

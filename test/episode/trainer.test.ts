@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkParity } from '../../activities/policy/parity.js';
-import { fetchModelFiles } from '../../activities/policy/trainer-files.js';
+import { fetchTrainerModel } from '../../activities/policy/trainer-files.js';
 import { Renderer } from '../../core/render/renderer.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { Episodes } from '../../workers/plain-loop/episodes.js';
@@ -39,7 +39,7 @@ describe.skipIf(!ready)('with the embedded trainer (needs .steadfast/venv: npm r
 
   test('both sides read text as the same tokens; control-like text only looks different there', async () => {
     const url = `${services.trainerUrl}/v1`;
-    const renderer = new Renderer(await fetchModelFiles(url, signal));
+    const renderer = new Renderer((await fetchTrainerModel(url, signal)).files);
     const endpoint = { kind: 'policy', baseUrl: url, model: base, apiKeyEnv: null } as const;
     const report = await checkParity(endpoint, renderer, signal);
     expect(report.tokens).toBeGreaterThan(100);
@@ -48,7 +48,7 @@ describe.skipIf(!ready)('with the embedded trainer (needs .steadfast/venv: npm r
 
   test('a tokenizer that reads otherwise is refused, both sides shown', async () => {
     const url = `${services.trainerUrl}/v1`;
-    const { tokenizer, config } = await fetchModelFiles(url, signal);
+    const { tokenizer, config } = (await fetchTrainerModel(url, signal)).files;
     const vocab = { ...(tokenizer.model as { vocab: Record<string, number> }).vocab };
     [vocab[' refund'], vocab[' order']] = [vocab[' order']!, vocab[' refund']!];
     const swapped = new Renderer({

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Endpoint } from '../../activities/policy/endpoint.js';
 import { endpointTokenizer } from '../../activities/policy/tokenize.js';
-import { fetchModelFiles, servedContext } from '../../activities/policy/trainer-files.js';
+import { fetchTrainerModel, servedContext } from '../../activities/policy/trainer-files.js';
 import { type Reply, serve } from '../policy/server.js';
 
 const { signal } = new AbortController();
@@ -61,7 +61,19 @@ test('a key that is not set is said before anything is asked', async () => {
 
 test('a trainer without tokenizer files', async () => {
   const server = await serve([{ body: { tokenizer: {}, config: 3 } }]);
-  await expect(fetchModelFiles(server.baseUrl, signal)).rejects.toThrow(
+  await expect(fetchTrainerModel(server.baseUrl, signal)).rejects.toThrow(
     /^policy endpoint http:\/\/[\d.:]+\/tokenizer .*: tokenizer, config: expected two objects, found \[{},3\]/,
   );
+});
+
+test('a trainer may say how its outputs are read, by name', async () => {
+  const files = { tokenizer: {}, config: {} };
+  const server = await serve([
+    { body: { ...files, format: 'hermes' } },
+    { body: files },
+    { body: { ...files, format: 7 } },
+  ]);
+  expect(await fetchTrainerModel(server.baseUrl, signal)).toEqual({ files, format: 'hermes' });
+  expect(await fetchTrainerModel(server.baseUrl, signal)).toEqual({ files, format: undefined });
+  await expect(fetchTrainerModel(server.baseUrl, signal)).rejects.toThrow(/format: expected a name, found 7/);
 });

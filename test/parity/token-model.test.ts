@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLocalArtifacts } from '../../activities/artifacts/local.js';
 import { Policies } from '../../activities/episode/policies.js';
-import { fetchModelFiles } from '../../activities/policy/trainer-files.js';
+import { fetchTrainerModel } from '../../activities/policy/trainer-files.js';
 import type { ArtifactStore } from '../../core/artifacts.js';
 import type { TokenModelRef } from '../../core/campaign.js';
 import type { JsonObject } from '../../core/message.js';
@@ -32,7 +32,7 @@ beforeAll(async () => {
     trainerUrl: 'http://127.0.0.1:9/v1',
     scripted: () => Promise.reject(new Error('nothing is scripted here')),
   });
-  files = await fetchModelFiles(`${server.url}/v1`, signal);
+  ({ files } = await fetchTrainerModel(`${server.url}/v1`, signal));
   const served = await post<{ weightVersion: string }>(`${server.url}/trainer/serve`, {});
   model = await modelWith(files, served.value.weightVersion);
 });

@@ -84,6 +84,7 @@ const WANTED: TorchConfig = {
 };
 const FITTING = {
   kind: 'torch',
+  format: 'qwen3_xml',
   model: { folder: '/models/q', lora: 'lora-r16-a32-all-linear-s0' },
   numerics: { dtype: 'bfloat16' },
 };
@@ -104,6 +105,7 @@ it.each([
     { model: { ...FITTING.model, lora: null } },
     /trainer\.lora: expected lora-r16-a32, found every parameter/,
   ],
+  [{ format: 'hermes' }, /trainer\.format: expected qwen3_xml, found hermes/],
   [{ numerics: { dtype: 'float32' } }, /trainer\.dtype: expected bfloat16, found float32/],
 ])('a run refuses a stack whose trainer says %j', (said, words) => {
   expect(() => requireTorch(WANTED, { ...FITTING, ...said })).toThrow(words);

@@ -100,6 +100,7 @@ class App:
             "importance": ["truncated"],
             "batchByReference": True,
             "numerics": self._learner.numerics(),
+            **({} if self._format is None else {"format": self._format}),
         } | self._learner.capabilities()
 
     async def _state(self, call: Call) -> object:
