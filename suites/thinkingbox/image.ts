@@ -69,7 +69,9 @@ export async function serverFiles({ thinkingboxDir, dataDir }: Checkouts): Promi
 
 /** Environment of the servers inside, as `pythonEnvironment` is on the host. */
 export async function serverEnvironment(dataDir: string): Promise<Readonly<Record<string, string>>> {
-  const entries = await readdir(join(dataDir, 'servers'), { withFileTypes: true });
+  const folder = join(dataDir, 'servers');
+  // Cases for the framework's own servers bring none.
+  const entries = existsSync(folder) ? await readdir(folder, { withFileTypes: true }) : [];
   const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('__'));
   const folders = names.map(({ name }) => `${SERVERS}/${name}`).toSorted();
   return {

@@ -100,6 +100,14 @@ test('the listing is kept, and made again when a file has changed and been accep
   await (await open()).close();
 });
 
+test('a folder of cases alone, for servers of the framework, is one too', { timeout: SLOW_MS }, async () => {
+  await rm(join(data, 'servers'), { recursive: true });
+  const { tasks } = await add();
+  const suite = await open();
+  expect(await suite.tasks()).toHaveLength(tasks);
+  await suite.close();
+});
+
 test('nothing is remembered of what is refused', { timeout: SLOW_MS }, async () => {
   await expect(add({}, false)).rejects.toThrow(/^--(thinkingbox|data) /);
   await expect(add({ dataDir: '/nowhere' })).rejects.toThrow(/^--data: expected a folder with dataset/);
