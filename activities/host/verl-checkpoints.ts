@@ -15,8 +15,8 @@ const STEP_FOLDER = /^global_step_(\d+)$/;
 const SHARD = /^(model|optim|extra_state)_world_size_(\d+)_rank_(\d+)\.pt$/;
 const PARTS = ['model', 'optim', 'extra_state'] as const;
 /** Steps and files that are told of: a reply is small. */
-const MOST_STEPS = 30;
-const MOST_MISSING = 3;
+const MOST_STEPS = 12;
+const MOST_MISSING = 2;
 
 /** Never throws for what lies there; a folder that does not exist holds nothing. */
 export async function verlCheckpoints(folder: string): Promise<CheckpointsFound> {

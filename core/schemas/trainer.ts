@@ -9,6 +9,9 @@ const absolute = z.string().regex(/^\//, 'an absolute path');
 const hostName = z.string().regex(HOST_NAME, 'a name of letters, digits, dots and dashes');
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 of 64 hex digits');
 
+/** Verl has settings like `prompt_key` and `tokenizer`, which are none. */
+const NO_SECRET = /^(?!.*(?:api_?key|secret|password|access_?token)).*$/i;
+
 /** `serving` of a run file; what is absent is `VLLM` of temporal.config.ts. */
 export const servingSchema = z.strictObject({
   tensorParallel: count.optional(),
@@ -77,7 +80,11 @@ const verl = z.strictObject({
   restarts: z.int().min(0).max(1_000).optional(),
   overrides: z
     .record(
-      z.string().regex(/^\+?[A-Za-z_][\w.]*$/, 'the full name of a setting of Verl'),
+      z
+        .string()
+        .regex(/^\+?[A-Za-z_][\w.]*$/, 'the full name of a setting of Verl')
+        // What is here is written to the ledger and into command lines.
+        .regex(NO_SECRET, 'a setting that holds no secret (Verl reads those from its environment)'),
       z.union([z.string(), z.number(), z.boolean(), z.null()]),
     )
     .optional(),

@@ -25,6 +25,9 @@ import { inProcess } from '../in-process.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 import { type ReferenceFile, referenceFile } from '../stand-in-cluster/material.js';
 
+// Some run the whole command line, whose parts are read from the disk first, on whatever else the machine has to do.
+vi.setConfig({ testTimeout: 240_000 });
+
 const suite = createDeskbench();
 
 function asked(
@@ -132,6 +135,10 @@ describe('the trainer of a run file', () => {
     [
       { ...verl, overrides: { 'a b': 1 } },
       'trainer.overrides.a b: expected the full name of a setting of Verl as its name',
+    ],
+    [
+      { ...verl, overrides: { 'trainer.wandb_api_key': 'abc' } },
+      'trainer.overrides.trainer.wandb_api_key: expected a setting that holds no secret (Verl reads those from its environment) as its name',
     ],
   ])('%#: %s', (trainer, words) => {
     expect(refusal(trainer)).toContain(words);

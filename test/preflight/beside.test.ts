@@ -24,6 +24,8 @@ import { type Reply, serve } from '../policy/server.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 import { makeModel } from '../stand-in-cluster/material.js';
 
+vi.setConfig({ testTimeout: 240_000 });
+
 const suite = createDeskbench();
 const TASK = 'retail:refund-01';
 const home = mkdtempSync(join(tmpdir(), 'steadfast home '));

@@ -5,9 +5,13 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openStack, type StackContext } from '../../cli/context.js';
 import { startStack } from '../../infra/stack/start.js';
+import { PAYLOAD_BUDGET } from '../../temporal.config.js';
+import { until } from '../e2e/until.js';
+import type { History } from '../histories/scenario.js';
 import { type Ran, steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { Cluster, healthyMoods } from '../stand-in-cluster/cluster.js';
@@ -15,6 +19,7 @@ import { type ExpiredEndpoint, expiredEndpoint } from '../stand-in-cluster/endpo
 import { faultWords, sickFile, sickMoods, unnamed } from '../stand-in-cluster/faults.js';
 import { localFile, type ReferenceFile } from '../stand-in-cluster/material.js';
 import type { Mood } from '../stand-in-cluster/mood.js';
+import { payloadsOf } from '../workflows/events.js';
 
 // Processes that are started and asked, on whatever else this machine has to do.
 vi.setConfig({ testTimeout: 240_000 });
@@ -82,6 +87,23 @@ describe('a healthy cluster', () => {
     await expect(workflow.getHandle('train/q38').describe()).rejects.toThrow();
     // Nor is anything left in the folder that all hosts wrote to.
     expect(readdirSync(join(folder, 'shared/checkpoints'))).toEqual([]);
+  });
+
+  it('has crossed Temporal in small payloads', async () => {
+    const { workflow } = await context.temporal();
+    const sizes = await until('the questions in Temporal’s list', async () => {
+      const found: number[] = [];
+      let questions = 0;
+      for await (const { workflowId } of workflow.list({ query: 'WorkflowType = "askHost"' })) {
+        questions += 1;
+        const text = historyToJSON(await workflow.getHandle(workflowId).fetchHistory());
+        const history = JSON.parse(text) as History;
+        found.push(...payloadsOf(history).map(({ bytes }) => bytes));
+      }
+      // Facts, writing, reading and tidying by each of three; checkpoints and settings by one.
+      return questions >= 14 && found;
+    });
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(PAYLOAD_BUDGET.other);
   });
 
   it('offline asks nobody outside, says so, and prints the one part that was asked for', async () => {

@@ -34,11 +34,12 @@ export const stack: Check = {
 };
 
 /** Without a worker of each kind a run would start and stand still. */
-async function workerProblems({ stack: running }: Asked): Promise<Finding[]> {
-  const client = await running!.temporal();
+async function workerProblems(asked: Asked): Promise<Finding[]> {
+  const client = await asked.stack!.temporal();
   const wanted = [
     [QUEUES.pipeline, 'workflows'],
     [QUEUES.sandbox, 'activities'],
+    ...(verlOf(asked) ? [] : [[QUEUES.gpu, 'activities'] as const]),
   ] as const;
   const polled = await Promise.all(wanted.map(([queue, type]) => isPolled(client, queue, type)));
   return wanted.flatMap(([queue], index): Finding[] => {
