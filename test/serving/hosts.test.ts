@@ -27,6 +27,9 @@ import { discard, temporaryHome } from '../setup/harness.js';
 import { BASE, ROOT } from '../trainer/server.js';
 import { STAND_IN } from './host.js';
 
+/** A busy machine takes its time; `until` says what was not seen. */
+vi.setConfig({ testTimeout: 300_000 });
+
 const RUN = 'train/small';
 const SERVING = servingName({ run: RUN, step: 0 }, VLLM);
 const MAKER = path.join(import.meta.dirname, 'fixtures', 'stand-in-maker.mjs');
@@ -137,7 +140,7 @@ test('an evaluation goes on when the host of its weights dies', async () => {
     checkpoint: { step: 0 },
   });
   await serving('that the evaluation needs them no more', ({ holders }) => holders.join() === 'test');
-}, 180_000);
+});
 
 test('a worker that comes back ends what it had', async () => {
   const servings = await context.servings();
@@ -167,7 +170,7 @@ test('what cannot be served is said, and what is not meant', async () => {
   );
   expect(await refused('start', 'small@0', '--host', `${B}x`)).toContain(`Did you mean ${B}?`);
   expect(await refused('stop', 'brokn')).toContain('Did you mean broken?');
-}, 120_000);
+});
 
 test('what nobody needs is stopped everywhere', async () => {
   const servings = await context.servings();
@@ -192,4 +195,4 @@ test('what nobody needs is stopped everywhere', async () => {
     if (worker.exitCode === null) await once(worker, 'exit');
     expect(worker.exitCode).toBe(0);
   }
-}, 120_000);
+});

@@ -2,12 +2,15 @@
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { markedProcesses } from '../../activities/sandbox/process-identity.js';
 import { sweepServers } from '../../activities/serving/sweep.js';
 import { until } from '../e2e/until.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 import { QUICK, TestHost } from './host.js';
+
+/** A busy machine takes its time; `until` says what was not seen. */
+vi.setConfig({ testTimeout: 300_000 });
 
 let db: TestDatabase;
 let host: TestHost;

@@ -3,13 +3,16 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { KeeperDeps } from '../../activities/serving/deps.js';
 import { runProgram } from '../../activities/serving/made-by.js';
 import { prepareModel } from '../../activities/serving/prepare.js';
 import type { ServedWeights } from '../../core/serving/servings.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 import { QUICK, SHAPE, safetensors, TestHost } from './host.js';
+
+/** A busy machine takes its time; `until` says what was not seen. */
+vi.setConfig({ testTimeout: 300_000 });
 
 const END_OF_ZIP = Buffer.from([0x50, 0x4b, 0x05, 0x06, ...Array(18).fill(0)]);
 

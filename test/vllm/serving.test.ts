@@ -3,7 +3,7 @@
  * taken over, killed and ended by its keeper. Skipped without a vLLM; run with `npm run test:vllm`.
  */
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,9 +13,10 @@ import type { VllmSettings } from '../../core/serving/settings.js';
 import { VLLM } from '../../temporal.config.js';
 import { until } from '../e2e/until.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
+import { modelFolder } from '../render-parity/models.js';
 import { QUICK, TestHost } from '../serving/host.js';
 import { BASE } from '../trainer/server.js';
-import { vllmPython } from './engine.js';
+import { makeTinyQwen3, vllmPython } from './engine.js';
 import { CPU, SMALL, slowly } from './real.js';
 
 const python = vllmPython();
@@ -104,4 +105,31 @@ describe.skipIf(python === undefined)('a real vLLM and its keeper', () => {
     expect(await markedProcesses(id, 'STEADFAST_SERVER')).toEqual([]);
     console.log(`first greedy token: ${started.reference} nats`);
   }, 900_000);
+
+  test("a checkpoint as the PyTorch trainer writes it, with its model's configuration and tokenizer", async () => {
+    const base = path.join(host.folder, 'tiny');
+    await makeTinyQwen3(python!, modelFolder('qwen3'), base);
+    const folder = path.join(host.folder, 'step-0003');
+    await mkdir(folder);
+    const weights = bare(await readFile(path.join(base, 'model.safetensors')));
+    await writeFile(path.join(folder, 'model.safetensors'), weights);
+    const deps = host.deps({ command: [path.join(path.dirname(python!), 'vllm')] }, CPU);
+    const spec = { weights: { folder, weightVersion: 'bare', base }, settings: SMALL, hosts: [] };
+    await host.want('bare', spec);
+    const { ended } = host.keep('bare', deps);
+    const row = await slowly(() => host.ready('bare'));
+    expect(row.reference).toBeGreaterThan(-Math.log(151_936));
+    await host.servings.giveBack('test');
+    expect(await ended).toBe('unneeded');
+  }, 900_000);
 });
+
+/** The same tensors, and a header that says our format and not PyTorch's. */
+function bare(model: Buffer): Buffer {
+  const end = 8 + Number(model.readBigUInt64LE());
+  const { __metadata__: _theirs, ...tensors } = JSON.parse(model.subarray(8, end).toString());
+  const header = Buffer.from(JSON.stringify({ __metadata__: { format: '1' }, ...tensors }));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  return Buffer.concat([length, header, model.subarray(end)]);
+}
