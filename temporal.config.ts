@@ -168,7 +168,7 @@ export const EPISODE_NEEDS = {
   docker: { mebibytes: 544, perCpu: 16 },
 } as const;
 /** Containers that wait, started ahead, for the next episodes of one sandbox worker (workers/warm.ts). */
-export const WARM = { most: 8, mostAsked: 256, memory: 0.25 } as const;
+export const WARM = { most: 16, mostAsked: 256, memory: 0.25 } as const;
 /** Share of the machine's memory that episodes may have. */
 export const MEMORY_FOR_EPISODES = 0.75;
 /** Episodes of one sandbox worker process, which is one thread: more are more processes. */

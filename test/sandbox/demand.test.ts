@@ -1,6 +1,7 @@
 /** How many sandboxes stand ready, for any history of asks. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { allot } from '../../activities/sandbox/warm/allot.js';
 import { Demand, LATELY_MS, mostWithin } from '../../activities/sandbox/warm/demand.js';
 import { warmOf } from '../../workers/warm.js';
 
@@ -65,6 +66,41 @@ describe('demand', () => {
   });
 });
 
+describe('places', () => {
+  const wants = fc.array(fc.record({ wanted: fc.nat(20), recent: fc.nat(10) }), { maxLength: 6 });
+  const total = (all: readonly number[]) => all.reduce((sum, each) => sum + each, 0);
+
+  test('all that may be had are given, to nobody more than it wants', () => {
+    fc.assert(
+      fc.property(wants, fc.nat(40), (all, most) => {
+        const given = allot(all, most);
+        expect(total(given)).toBe(Math.min(most, total(all.map(({ wanted }) => wanted))));
+        for (const [at, { wanted }] of all.entries()) expect(given[at]).toBeLessThanOrEqual(wanted);
+      }),
+    );
+  });
+
+  test('what was not asked for just now comes after all that was', () => {
+    fc.assert(
+      fc.property(wants, fc.nat(40), (all, most) => {
+        const given = allot(all, most);
+        const now = [...all.keys()].filter((at) => all[at]!.recent > 0);
+        const others = [...all.keys()].filter((at) => all[at]!.recent === 0);
+        if (others.some((at) => given[at]! > 0))
+          for (const at of now) expect(given[at]).toBe(all[at]!.wanted);
+      }),
+    );
+  });
+
+  test('a campaign that goes on to its next tools', () => {
+    const [before, next] = [
+      { wanted: 16, recent: 1 },
+      { wanted: 16, recent: 9 },
+    ];
+    expect(allot([before, next], 10)).toEqual([1, 9]);
+  });
+});
+
 test('the most within a span: as counted one by one', () => {
   fc.assert(
     fc.property(times, fc.integer({ min: 0, max: 10_000 }), (all, span) => {
@@ -76,7 +112,7 @@ test('the most within a span: as counted one by one', () => {
 
 test('the bound: slots, memory and workers that share it', () => {
   const gibibytes = (count: number) => ({ memoryBytes: count * 2 ** 30 });
-  expect(warmOf(48, gibibytes(64))).toBe(8);
+  expect(warmOf(48, gibibytes(64))).toBe(16);
   expect(warmOf(3, gibibytes(64))).toBe(3);
   expect(warmOf(48, gibibytes(8))).toBe(3);
   expect(warmOf(48, gibibytes(8), 4)).toBe(0);

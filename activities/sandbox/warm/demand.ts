@@ -9,6 +9,8 @@
 
 /** Too low: waves of a campaign's lanes find nothing ready; too high: what is no longer needed stays for longer. */
 export const LATELY_MS = 60_000;
+/** What was asked for within so long is what is being played now. */
+const JUST_NOW_MS = 10_000;
 /** Before any start was timed. */
 const FIRST_START_MS = 1_000;
 /** A start that was faster or slower than usual moves the estimate by this share. */
@@ -29,6 +31,11 @@ export class Demand {
   /** How long a start took that somebody waited for. */
   took(ms: number): void {
     this.startMs += WEIGHT * (ms - this.startMs);
+  }
+
+  /** How often just now. */
+  recent(at: number): number {
+    return this.asks.filter((ask) => ask > at - JUST_NOW_MS).length;
   }
 
   wanted(at: number): number {

@@ -11,6 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ledger } from '../../../core/ledger.js';
 import type { Isolation, ServerSpec, WarmSandbox } from '../../../core/sandbox.js';
+import { allot } from './allot.js';
 import { Demand, LATELY_MS } from './demand.js';
 
 /** Nobody waits longer than this for a try; then it is replaced. It is in the ledger as the expiry. */
@@ -216,17 +217,19 @@ export class WarmPool<T extends Startable> {
     this.fill();
   }
 
-  /** Starts what is missing, the kind that misses most first, as far as the bounds allow. */
+  /** Starts what is missing, the kind that misses most first; what is in the way of it and asked for no more is ended. */
   private fill(): void {
     const { most, atOnce } = this.settings;
     if (this.closed || performance.now() < this.pausedUntil) return;
-    const missing = (kind: Kind<T>): number =>
-      kind.demand.wanted(this.now()) - kind.waiting.length - kind.starting;
-    for (;;) {
-      const starting = sum(this.kinds.values(), (kind) => kind.starting);
-      if (starting >= atOnce || starting + this.waiting() >= most) return;
-      const [kind] = [...this.kinds.values()].sort((a, b) => missing(b) - missing(a));
-      if (!kind || missing(kind) <= 0) return;
+    const kinds = [...this.kinds.values()];
+    const now = this.now();
+    const wants = kinds.map(({ demand }) => ({ wanted: demand.wanted(now), recent: demand.recent(now) }));
+    const places = allot(wants, most);
+    const missing = (at: number): number => places[at]! - kinds[at]!.waiting.length - kinds[at]!.starting;
+    for (let starting = sum(kinds, (kind) => kind.starting); starting < atOnce; starting += 1) {
+      const [at] = [...kinds.keys()].sort((a, b) => missing(b) - missing(a));
+      const kind = at === undefined || missing(at) <= 0 ? undefined : kinds[at];
+      if (!kind || (starting + this.waiting() >= most && !this.makeRoom(kinds, places))) return;
       kind.starting += 1;
       this.run(
         this.startOne(kind).finally(() => {
@@ -235,6 +238,17 @@ export class WarmPool<T extends Startable> {
         }),
       );
     }
+  }
+
+  /** Ends the youngest of a kind that has more than its places and was not asked for just now. */
+  private makeRoom(kinds: readonly Kind<T>[], places: readonly number[]): boolean {
+    const now = this.now();
+    const kind = kinds.find(
+      ({ waiting, demand }, at) => waiting.length > places[at]! && demand.recent(now) === 0,
+    );
+    if (!kind) return false;
+    this.endSurplus(kind.waiting.splice(-1));
+    return true;
   }
 
   private async startOne(kind: Kind<T>): Promise<void> {

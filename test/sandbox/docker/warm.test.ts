@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { verifySandboxes } from '../../../activities/ledger/verify-sandboxes.js';
 import type { WarmSettings } from '../../../activities/sandbox/warm/pool.js';
-import type { Sandbox, SandboxDriver } from '../../../core/sandbox.js';
+import type { Sandbox, SandboxDriver, ServerSpec } from '../../../core/sandbox.js';
 import { ROOT } from '../../../infra/setup/root.mjs';
 import { sweepSandboxes, workerIsAlive } from '../../../workers/sweep.js';
 import { begin, claim, planned } from '../../ledger/fixtures.js';
@@ -26,6 +26,11 @@ const SELF = `${HOST}:${process.pid}`;
 const HOUR_MS = 3_600_000;
 const LIMIT_MS = 30_000;
 const never = new AbortController().signal;
+
+interface EpisodeOptions {
+  readonly servers?: readonly ServerSpec[];
+  readonly between?: (name: string) => Promise<unknown>;
+}
 
 describe.skipIf(!engine)('started ahead', () => {
   let given: HostileGuests;
@@ -90,10 +95,9 @@ describe.skipIf(!engine)('started ahead', () => {
   /** As an episode does it: taken, claimed in the ledger, created. */
   async function episode(
     driver: SandboxDriver,
-    between?: (name: string) => Promise<unknown>,
+    { servers = [given.spec()], between }: EpisodeOptions = {},
   ): Promise<Sandbox> {
     const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
-    const servers = [given.spec()];
     const warm = await driver.take?.({ servers, expiresAt });
     slot += 1;
     const attempt = planned(CAMPAIGN, 'a:1', String(slot));
@@ -115,8 +119,9 @@ describe.skipIf(!engine)('started ahead', () => {
   const hello = async (sandbox: Sandbox) => expect((await given.call(sandbox, 'hello')).text).toBe('hello');
 
   /** What two episodes ask for at once is started ahead for two more. */
-  async function warmed(driver: SandboxDriver): Promise<void> {
-    for (const sandbox of await Promise.all([episode(driver), episode(driver)])) await over(sandbox);
+  async function warmed(driver: SandboxDriver, options: EpisodeOptions = {}): Promise<void> {
+    const two = [episode(driver, options), episode(driver, options)];
+    for (const sandbox of await Promise.all(two)) await over(sandbox);
   }
 
   test('one that waits is claimed by one try, never by another', async () => {
@@ -153,7 +158,9 @@ describe.skipIf(!engine)('started ahead', () => {
     const driver = ahead();
     await warmed(driver);
     await waiting(2);
-    const sandbox = await episode(driver, (name) => given.engine.getContainer(name).kill());
+    const sandbox = await episode(driver, {
+      between: (name) => given.engine.getContainer(name).kill(),
+    });
     expect(sandbox.name).toMatch(/^sf-warm-/);
     await hello(sandbox);
     await over(sandbox);
@@ -168,6 +175,21 @@ describe.skipIf(!engine)('started ahead', () => {
     later = 60_000;
     await waiting(0);
     expect(await names()).toEqual([]);
+  });
+
+  test('what is asked for no more makes room for what is', async () => {
+    let later = 0;
+    const driver = ahead({ most: 2, now: () => performance.now() + later });
+    await warmed(driver);
+    const before = await waiting(2);
+    later = 15_000;
+    await warmed(driver, { servers: [given.spec([], { KIND: 'other' })] });
+    for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline; await sleep(50)) {
+      const now = await names();
+      if (now.length === 2 && before.every((name) => !now.includes(name))) break;
+    }
+    const after = await waiting(2);
+    expect(after.filter((name) => before.includes(name))).toEqual([]);
   });
 
   test('none at all where the operator wants none', async () => {
