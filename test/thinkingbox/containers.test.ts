@@ -28,7 +28,7 @@ import { DATA, FRAMEWORK, play, preparedPython, processDriver, THINKINGBOX, titl
 import { builtImage } from './image.js';
 
 const MINI = fileURLToPath(new URL('mini', import.meta.url));
-const SLOW_MS = 300_000;
+const SLOW_MS = 600_000;
 const official = THINKINGBOX !== undefined && DATA !== undefined;
 const EACH = Number(process.env.STEADFAST_TEST_CASES ?? 10);
 const { signal } = new AbortController();
@@ -239,7 +239,7 @@ describe.skipIf(!engine)('servers in containers', () => {
 
   describe.skipIf(!official)(titled('the benchmark', official), () => {
     test(`golden calls of ${EACH} cases of each scenario: the verdicts of processes`, {
-      timeout: 20 * SLOW_MS,
+      timeout: 10 * SLOW_MS,
     }, async () => {
       const suite = await opened(resolve(THINKINGBOX!), resolve(DATA!));
       await built(suite);
