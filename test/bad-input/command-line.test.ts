@@ -55,7 +55,7 @@ const CASES: readonly (readonly [line: string, words: string])[] = [
   ['demo --seed -1', 'Expected a whole number from 0'],
   ['demo --name Demo_X', 'For example: demo_x'],
   ['demo --file /nowhere.yaml', 'run file /nowhere.yaml: expected a readable file, found no such file'],
-  ['train', "missing required argument 'name'"],
+  ['train', 'train: expected a name, or a run file that has one, found neither'],
   ['train a/b', 'For example: a-b'],
   ['train run --suite desk', 'suite: expected deskbench or thinkingbox'],
   ['train run --learning-rate 0', '--learning-rate: expected a positive number'],

@@ -51,7 +51,7 @@ describe('a run file', () => {
     ['selection: {retainBands: [hrad]}', 'selection.retainBands.0: expected one of too_hard, hard'],
     [
       'model: {kind: chta}',
-      'model.kind: expected one of trainer, chat, token, scripted, found "chta" (did you mean chat?)',
+      'model.kind: expected one of trainer, chat, token, served, scripted, found "chta" (did you mean chat?)',
     ],
     [
       'user: {baseUrl: "https://h/v1"}',
