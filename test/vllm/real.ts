@@ -15,13 +15,13 @@ export const SMALL: VllmSettings = {
   extraArguments: ['--enforce-eager'],
 };
 
-/** vLLM takes a minute or more to come up; `until` gives up after two. */
+/** vLLM takes a minute to come up, and ten on a busy machine; `until` gives up after two. */
 export async function slowly<T>(wait: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await wait();
     } catch (error) {
-      if (tries === 3) throw error;
+      if (tries === 7) throw error;
     }
   }
 }
