@@ -91,8 +91,11 @@ describe.skipIf('why' in second)('remote pools', { timeout: 180_000 }, () => {
     );
     return Object.fromEntries(rows.map(({ worker, tries }) => [worker, tries]));
   }
-  const running = async ({ engine }: { readonly engine: OwnEngine }) =>
-    (await (await openEngine(engine.settings)).listContainers()).map(({ Names }) => Names[0]!.slice(1));
+  /** Whether they still run or not. */
+  const containers = async ({ engine }: { readonly engine: OwnEngine }) =>
+    (await (await openEngine(engine.settings)).listContainers({ all: true })).map(({ Names }) =>
+      Names[0]!.slice(1),
+    );
   const openOn = async (host: string): Promise<number> => {
     const { rows } = await stack.database.query(
       "SELECT 1 FROM sandboxes WHERE host = $1 AND state IN ('intended', 'created')",
@@ -137,20 +140,22 @@ describe.skipIf('why' in second)('remote pools', { timeout: 180_000 }, () => {
   test('what a killed worker of one host has left is ended there, never by the other', async () => {
     const remote = remotes[0]!;
     const id = await begin('killed', 16);
-    await until('its containers', async () => (await running(there)).length >= Number(SLOTS));
+    await until('its containers', async () => (await containers(there)).length >= Number(SLOTS));
     await remote.end('SIGKILL');
-    const left = await running(there);
+    const left = await containers(there);
+    const open = await openOn('second');
+    expect(open).toBeGreaterThanOrEqual(Number(SLOTS));
     const driver = sandboxDrivers(home);
     const parts = { ledger: await stack.context.ledger(), driver };
     const own = { host: 'first', identity: 'first:0' };
     const swept = await sweepSandboxes({ ...parts, environment: own }, { starting: false });
     expect(swept.reaped).toEqual([]);
-    expect(await running(there)).toEqual(left);
-    expect(await openOn('second')).toBeGreaterThanOrEqual(Number(SLOTS));
+    // Servers may end by themselves without their worker; the ledger's rows wait for one of their own host.
+    expect(await openOn('second')).toBe(open);
     await steadfast(home, 'stop', id);
     await join2();
     await until('the end of them', async () => {
-      const now = await running(there);
+      const now = await containers(there);
       return !left.some((name) => now.includes(name));
     });
   });
@@ -189,6 +194,6 @@ describe.skipIf('why' in second)('remote pools', { timeout: 180_000 }, () => {
   test('at the end nothing is left on either engine', async () => {
     for (const remote of remotes) await remote.end('SIGTERM');
     expect(await openOn('second')).toBe(0);
-    expect(await running(there)).toEqual([]);
+    expect(await containers(there)).toEqual([]);
   });
 });
