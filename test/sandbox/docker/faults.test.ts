@@ -11,6 +11,7 @@ import { gone } from '../../../infra/setup/process.mjs';
 import { readState } from '../../../infra/stack/info.js';
 import { killStack } from '../../../infra/stack/stop.js';
 import { createDeskbench } from '../../../suites/deskbench/suite.js';
+import { MAX_TRIES } from '../../../temporal.config.js';
 import { until } from '../../e2e/until.js';
 import { discard, killHard, processOf, temporaryHome } from '../../setup/harness.js';
 import { type DeskStack, engineWithDesks, startDeskStack } from './desk-stack.js';
@@ -18,6 +19,8 @@ import { heldModel } from './held-model.js';
 import type { OwnEngine } from './own-engine.js';
 
 const NOTHING = { containers: [], networks: [], volumes: [], folders: [] };
+const PLAYED = `SELECT s.name FROM sandboxes s JOIN tries t ON t.id = s.try_id JOIN attempts a ON a.id = t.attempt_id
+  WHERE a.campaign = $1 AND s.state = 'created' AND t.state = 'running'`;
 /** Shorter than any clock of an episode. */
 const FROZEN_MS = 10_000;
 /** Above what `until` waits for: its message says what did not happen. */
@@ -56,11 +59,11 @@ describe.skipIf('why' in found)('faults', () => {
     return (await launch(stack.context, name, config, lanes)).id;
   }
   const running = async (): Promise<string[]> => (await stack.engine.listContainers()).map(({ Id }) => Id);
-  /** Whether so many episodes have begun to talk with their servers. */
-  const opened = async (count: number): Promise<boolean> => {
-    const { created, waiting } = await stack.verify();
-    return created - waiting >= count;
-  };
+  /** Names of sandboxes of a campaign whose episodes are being played just now. */
+  const played = async (id: string): Promise<readonly string[]> =>
+    (await stack.database.query<{ name: string }>(PLAYED, [id])).rows.map(({ name }) => name);
+  /** Others may be starting at that moment, or be over. */
+  const underWay = (id: string) => until('an open sandbox', async () => (await played(id)).length > 0);
   const done = async (id: string) => {
     const ledger = await stack.context.ledger();
     await until(`end of ${id}`, async () => (await ledger.campaign(id))?.state === 'done');
@@ -107,7 +110,7 @@ describe.skipIf('why' in found)('faults', () => {
     ['killed and started again', 'SIGKILL'],
   ] as const)('an engine that is %s', async (name, signal) => {
     const id = await begin(name.replaceAll(' ', '-'), 8, 4, slow);
-    await until('open sandboxes', () => opened(4));
+    await underWay(id);
     await engine.down(signal);
     await engine.up();
     await allPassed(id, 8);
@@ -116,11 +119,26 @@ describe.skipIf('why' in found)('faults', () => {
 
   test('an engine that hangs', async () => {
     const id = await begin('frozen', 8, 4, slow);
-    await until('open sandboxes', () => opened(4));
+    await underWay(id);
     engine.freeze();
     await new Promise((resolve) => setTimeout(resolve, FROZEN_MS));
     engine.thaw();
     await allPassed(id, 8);
+    await clear();
+  });
+
+  test('what is killed from outside again and again uses up no tries', async () => {
+    const id = await begin('unlucky', 1, 1, { model: { ...slow.model, turnDelayMs: 2_500 } } as RunFile);
+    const killed = new Set<string>();
+    while (killed.size <= MAX_TRIES) {
+      const name = await until('another sandbox to kill', async () => {
+        const [open] = await played(id);
+        return open !== undefined && !killed.has(open) && open;
+      });
+      await stack.engine.getContainer(name).kill();
+      killed.add(name);
+    }
+    await allPassed(id, 1);
     await clear();
   });
 
