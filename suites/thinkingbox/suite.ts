@@ -10,26 +10,19 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { Fault, UsageError } from '../../core/faults.js';
-import { nearestFew } from '../../core/nearest.js';
+import { UsageError } from '../../core/faults.js';
 import type { Suite, Task, TaskRef } from '../../core/suite.js';
 import { benchmarkDigests, isBenchmark } from './benchmark.js';
-import { Bridge, BridgeError, BridgeLost, type BridgeRequest, type KeptStates } from './bridge.js';
+import { Bridge, type BridgeRequest, type KeptStates } from './bridge.js';
 import { checkCheckout, PINNED } from './checkout.js';
 import { type ContainerForm, containerForm } from './container.js';
 import { domainOf } from './domains.js';
 import { imageName, type ServerFile, type ServerImage, serverFiles, serverImage } from './image.js';
+import { asInputError, unknownCase } from './input-errors.js';
+import { allNames, openAll, userWordsOf } from './listed.js';
 import { keptListing } from './listing.js';
 import { nativeFile } from './native.js';
-import {
-  foundCases,
-  goldenCalls,
-  type ListedCase,
-  listedCases,
-  loadedCase,
-  type ScriptedCall,
-  userWords,
-} from './protocol.js';
+import { foundCases, goldenCalls, type ListedCase, loadedCase, type ScriptedCall } from './protocol.js';
 import { checkPython, pythonEnvironment, requirementsDigest } from './python.js';
 import { type ServerStart, type TaskOptions, ThinkingBoxTask } from './task.js';
 
@@ -39,8 +32,6 @@ const ADAPTER = 2;
 const NO_SEARCH =
   'search_policy is not available: no address of a Typesense was given, so the tool answers with an error';
 const BENCHMARK_LIST = 'releases/thinkingbox_bench_v1/testlist_thinkingbox_bench_v1.yaml';
-/** Parsing every case of the benchmark takes a second of CPU. */
-const OPEN_TIMEOUT_MS = 300_000;
 /**
  * As with the official runner: so long may a message take, and how often the two may speak is a case's own business. The
  * numbers are above every case's; the tokens of an episode end what never would.
@@ -246,55 +237,6 @@ class OpenSuite implements ThinkingBoxSuite {
       throw asInputError(error);
     }
   }
-}
-
-function userWordsOf(bridge: Bridge): Promise<string> {
-  const signal = new AbortController().signal;
-  return bridge.request({ op: 'words', body: {}, reply: userWords, signal, timeoutMs: LOAD_TIMEOUT_MS });
-}
-
-function openAll(bridge: Bridge, names: readonly string[]): Promise<ListedCase[]> {
-  const signal = new AbortController().signal;
-  return bridge.request({
-    op: 'open',
-    body: { names },
-    reply: listedCases,
-    signal,
-    timeoutMs: OPEN_TIMEOUT_MS,
-  });
-}
-
-function allNames(bridge: Bridge): Promise<readonly string[]> {
-  const signal = new AbortController().signal;
-  return bridge.request({ op: 'list', body: {}, reply: foundCases, signal, timeoutMs: OPEN_TIMEOUT_MS });
-}
-
-/** Bad input as `UsageError`; anything else that the bridge says while reading cases is the suite's fault. */
-function asInputError(error: unknown): unknown {
-  if (error instanceof BridgeError) {
-    const { code, message, details, trace } = error.failure;
-    if (code === 'unknown_case')
-      return unknownCase(message.replace(/^unknown case /, ''), details?.known ?? []);
-    if (code === 'bad_input') {
-      return new UsageError(
-        details?.place ?? 'case',
-        details?.expected ?? 'a readable case',
-        details?.found ?? message,
-      );
-    }
-    const fault = new Fault('suite', message, { cause: error });
-    if (trace !== undefined) fault.stack = `${fault.name}: ${message}\n${trace}`;
-    return fault;
-  }
-  if (!(error instanceof BridgeLost)) return error;
-  // The bridge is gone: a new one may do better.
-  return new Fault('suite', error.message, { cause: error, retry: true });
-}
-
-function unknownCase(id: string, known: readonly string[]): UsageError {
-  const near = nearestFew(id, known, 3);
-  const fix = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : undefined;
-  return new UsageError('case id', 'a case of the checkout (file.py:test_name)', `"${id}"`, fix);
 }
 
 function refuseRepeated(names: readonly string[]): void {
