@@ -3,6 +3,7 @@
  * that was away), and what carries an expiry that has passed, whichever ledger knew it. Runs when a worker starts and
  * every minute after; docs/sandboxes.md says why in each worker.
  */
+import { readFileSync } from 'node:fs';
 import type { Ledger, OpenSandbox } from '../core/ledger.js';
 import { ISOLATIONS, type Isolation, type LivingSandbox, type SandboxDriver } from '../core/sandbox.js';
 import type { WorkerEnvironment } from './environment.js';
@@ -141,13 +142,27 @@ export async function keepSweeping(parts: SweepParts, say: (line: string) => voi
   return () => clearInterval(timer);
 }
 
-/** By the process id in `host:pid`, on this host. A reused id only delays the reaping until the expiry. */
+/**
+ * By the process id in `host:pid`, on this host; one that has ended and that nobody has waited for is dead. A reused id
+ * only delays the reaping until the expiry.
+ */
 export function workerIsAlive(worker: string): boolean {
   const pid = Number(worker.slice(worker.lastIndexOf(':') + 1));
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  return !hasEnded(pid);
+}
+
+/** False where the system does not say. */
+function hasEnded(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The state stands behind the command, which is in parentheses and may hold anything.
+    return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    return false;
   }
 }

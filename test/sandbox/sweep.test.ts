@@ -225,6 +225,25 @@ test('a sandbox that no try owns is in the ledger before it is there, and ended 
   expect((await verify()).problems).toEqual([]);
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'a worker that has ended and was not waited for is dead',
+  async () => {
+    // Its parent becomes a program that waits for nobody.
+    const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    try {
+      const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+      const worker = `${HOST}:${Number(said.toString())}`;
+      await until(() => !workerIsAlive(worker));
+      expect(() => process.kill(Number(said.toString()), 0)).not.toThrow();
+      expect(workerIsAlive(`${HOST}:${parent.pid}`)).toBe(true);
+    } finally {
+      parent.kill('SIGKILL');
+    }
+  },
+);
+
 test('verify names a host where nobody ends what has expired', async () => {
   const name = await made(dead, -1);
   await db.pool.query("UPDATE sandboxes SET host = 'far' WHERE name = $1", [name]);

@@ -11,7 +11,6 @@ import { gone } from '../../../infra/setup/process.mjs';
 import { readState } from '../../../infra/stack/info.js';
 import { killStack } from '../../../infra/stack/stop.js';
 import { createDeskbench } from '../../../suites/deskbench/suite.js';
-import { MAX_TRIES } from '../../../temporal.config.js';
 import { until } from '../../e2e/until.js';
 import { discard, killHard, processOf, temporaryHome } from '../../setup/harness.js';
 import { type DeskStack, engineWithDesks, startDeskStack } from './desk-stack.js';
@@ -124,21 +123,6 @@ describe.skipIf('why' in found)('faults', () => {
     await new Promise((resolve) => setTimeout(resolve, FROZEN_MS));
     engine.thaw();
     await allPassed(id, 8);
-    await clear();
-  });
-
-  test('what is killed from outside again and again uses up no tries', async () => {
-    const id = await begin('unlucky', 1, 1, { model: { ...slow.model, turnDelayMs: 2_500 } } as RunFile);
-    const killed = new Set<string>();
-    while (killed.size <= MAX_TRIES) {
-      const name = await until('another sandbox to kill', async () => {
-        const [open] = await played(id);
-        return open !== undefined && !killed.has(open) && open;
-      });
-      await stack.engine.getContainer(name).kill();
-      killed.add(name);
-    }
-    await allPassed(id, 1);
     await clear();
   });
 
