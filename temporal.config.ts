@@ -224,6 +224,12 @@ export const ACTIVITIES = {
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000, maximumAttempts: 5 },
   },
+  /** A trainer's job, which is bounded by its own restarts alone: a worker that is lost is replaced by the next. */
+  job: {
+    startToCloseTimeout: 90 * 24 * 60 * 60_000,
+    heartbeatTimeout: HEARTBEAT.timeoutMs,
+    retry: { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 10_000 },
+  },
   /**
    * A question to a host before a run. Nothing waits for it but a person, so a worker that does not take it up is an
    * answer, too. Too low: a busy machine is taken for a dead one.
@@ -240,6 +246,19 @@ export const ACTIVITIES = {
     heartbeatTimeout: HEARTBEAT.timeoutMs,
     retry: { initialInterval: 500, backoffCoefficient: 2, maximumInterval: 10_000 },
   },
+} as const;
+
+/** Verl's own trainer as one job (docs/verl.md). */
+export const JOB = {
+  /** No new metrics for so long, from the start on: it hangs. Too low: a long step, or a slow start, is killed. */
+  silentMs: 4 * 60 * 60_000,
+  backoffMs: { first: 10_000, longest: 5 * 60_000 },
+  /** From SIGTERM to SIGKILL: Ray ends its actors meanwhile. */
+  graceMs: 60_000,
+  lookMs: 1_000,
+  tidyMs: 30_000,
+  /** Steps in a row without finite loss or gradient. One alone is an update that Verl leaves out by itself. */
+  notFiniteSteps: 3,
 } as const;
 
 /** How long a GPU activity waits for a trainer that does not answer before it fails and is tried again. */
@@ -294,6 +313,6 @@ export const SERVING = {
   roundMs: 30_000,
   /** How long a campaign's need lasts before its workflow says it again or the campaign is running, ms. */
   claimMs: 10 * 60_000,
-  /** How long nobody may work on a serving that is wanted before its workflow is started again, ms. */
-  idleMs: 30_000,
+  /** How long nothing may be noted of a serving before its workflow is started again, ms: above `hostMs` and `roundMs`. */
+  idleMs: { wanted: 90_000, other: 5 * 60_000 },
 } as const;

@@ -1,9 +1,12 @@
 /** A campaign whose weights a server of ours serves: it needs them from here on, and waits until they are samplable. */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { startChild } from '@temporalio/workflow';
+import { sleep, startChild } from '@temporalio/workflow';
 import { servingId } from '../core/keys.js';
 import { servings } from './proxies.js';
 import { serving } from './serving.js';
+
+/** Its workflow may be at its very end: it is to be gone before another one starts. */
+const AGAIN_MS = 2_000;
 
 /** Returns the name that episodes ask for. Throws when no host can serve them. */
 export async function servedWeights(campaign: string): Promise<string> {
@@ -12,6 +15,7 @@ export async function servedWeights(campaign: string): Promise<string> {
     await started(name);
     const answer = await servings.awaitServing(campaign);
     if ('weightVersion' in answer) return answer.weightVersion;
+    await sleep(AGAIN_MS);
   }
 }
 

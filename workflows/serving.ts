@@ -40,7 +40,10 @@ export async function serving(input: ServingInput): Promise<{ readonly state: 's
       const cause = await inTurn(name, hosts, hostMs);
       failed = cause === null ? 0 : failed + 1;
       if (failed >= SERVING.rounds) throw ApplicationFailure.nonRetryable(cause!, 'trainer:serving_failed');
-      if (cause !== null) await sleep(roundMs);
+      if (cause !== null) {
+        await servings.passedOver(name, cause);
+        await sleep(roundMs);
+      }
       if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof serving>({ ...input, failed });
     }
   } catch (error) {

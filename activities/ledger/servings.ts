@@ -75,6 +75,11 @@ const NOTE = {
     WHERE s.name = $1 AND ($3::text IS NULL OR s.host = $3 AND s.state NOT IN ('stopped', 'failed'))
     RETURNING s.name`,
 };
+const AT_WORK = {
+  name: 'at work on serving',
+  text: `UPDATE servings SET changed_at = now() WHERE name = $1 AND host = $2
+    AND state IN ('wanted', 'preparing', 'starting', 'unwell')`,
+};
 const TAKE = {
   name: 'take serving',
   text: `UPDATE servings SET host = $2, changed_at = now(),
@@ -146,6 +151,9 @@ export function createPgServings(pool: pg.Pool, { waitMs = WAIT_MS } = {}): Serv
     servingOf: async (weightVersion) => (await rowsBy(OF, [weightVersion]))[0],
     servings: () => rowsBy(LIST),
     note: (name, note, host) => changed(NOTE, [name, storableJson(clean(note)), host ?? null]),
+    async atWork(name, host) {
+      await database.run(AT_WORK, [name, host]);
+    },
     takeServing: (name, host) => changed(TAKE, [name, host]),
     async intendServer({ id, serving, host, port, launch, log, expiresAt }) {
       await database.run(INTEND, [id, serving, host, port, launch, log, expiresAt]);

@@ -19,8 +19,13 @@ export function createServingActivities(deps: KeeperDeps) {
       const context = Context.current();
       const { cancellationSignal: signal } = context;
       const heart = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
+      const { servings, host, say, times } = deps;
+      const word = setInterval(() => {
+        // What it must know of the ledger, the keeper itself finds out.
+        servings.atWork(serving, host).catch((error: unknown) => say(`${serving}: ${String(error)}`));
+      }, times.wantedMs);
       try {
-        if (!(await deps.servings.takeServing(serving, deps.host))) return 'stopped';
+        if (!(await servings.takeServing(serving, host))) return 'stopped';
         return await keepServer(deps, serving, signal);
       } catch (error) {
         if (signal.aborted) {
@@ -30,12 +35,14 @@ export function createServingActivities(deps: KeeperDeps) {
         throw refusal(error);
       } finally {
         clearInterval(heart);
+        clearInterval(word);
       }
     },
   };
 }
 
-function workerGoes({ reason }: AbortSignal): boolean {
+/** Not its workflow. */
+export function workerGoes({ reason }: AbortSignal): boolean {
   return !(reason instanceof CancelledFailure) || reason.message === 'WORKER_SHUTDOWN';
 }
 

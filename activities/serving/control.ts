@@ -113,8 +113,10 @@ function recent(hosts: readonly GpuHost[]): readonly string[] {
   return (polling.length === 0 ? hosts : polling).map(({ name }) => name);
 }
 
+/** Whoever is at work on it, workflow or keeper, notes something far more often. */
 function isIdle({ state, changedAt }: ServingRow): boolean {
-  return state === 'wanted' && Date.now() - new Date(changedAt).getTime() > SERVING.idleMs;
+  const limit = state === 'wanted' ? SERVING.idleMs.wanted : SERVING.idleMs.other;
+  return Date.now() - new Date(changedAt).getTime() > limit;
 }
 
 function failed({ name, problem }: ServingRow): Fault {

@@ -23,6 +23,8 @@ export interface KeeperDeps {
   readonly hashes: HashCache;
   readonly tools: HostTools;
   readonly times: ServingTimes;
+  /** What else has the GPUs of this host, in words; absent: nothing ever does. */
+  readonly busy?: () => Promise<string | undefined>;
   /** For the worker's log. */
   readonly say: (line: string) => void;
 }

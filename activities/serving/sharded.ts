@@ -52,7 +52,8 @@ async function problemsOf(shards: string, place: string): Promise<readonly strin
   return problems;
 }
 
-async function archiveProblem(place: string): Promise<string | undefined> {
+/** Undefined: it is whole. */
+export async function archiveProblem(place: string): Promise<string | undefined> {
   let size: number;
   try {
     ({ size } = await stat(place));

@@ -126,6 +126,8 @@ export interface Servings {
   servings(): Promise<readonly ServingRow[]>;
   /** An empty note says that all is as it was. With `host`, only while the serving is this host's: false where it has moved away, or is no more. */
   note(name: string, note: ServingNote, host?: string): Promise<boolean>;
+  /** This host is at work on it. Says nothing of one that is ready: whether it lives, only who looks at it can say. */
+  atWork(name: string, host: string): Promise<void>;
   /** The serving is this host's from here on. False when it has stopped or failed. */
   takeServing(name: string, host: string): Promise<boolean>;
 
