@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
@@ -70,6 +70,20 @@ function startHost(name: string): void {
   workers.set(name, worker);
 }
 
+/** The ledger has heard of the host; throws when its worker has ended instead. */
+async function seen(name: string): Promise<void> {
+  const servings = await context.servings();
+  const worker = workers.get(name)!;
+  await until(`host ${name}`, async () => {
+    if (worker.exitCode !== null) {
+      const said = readFileSync(path.join(home, 'logs', `host-${name}.log`), 'utf8');
+      throw new Error(`the worker of ${name} ended with ${worker.exitCode}: ${said.slice(-1_000)}`);
+    }
+    const hosts = await servings.hosts();
+    return hosts.some((host) => host.name === name && host.worker.endsWith(`:${worker.pid}`));
+  });
+}
+
 async function serving(what: string, holds: (row: ServingRow) => boolean): Promise<ServingRow> {
   const servings = await context.servings();
   return until(what, async () => {
@@ -99,7 +113,7 @@ test('an evaluation goes on when the host of its weights dies', async () => {
   const weightVersion = await checkpoint();
   const servings = await context.servings();
   startHost(A);
-  await until('the host', async () => (await servings.hosts()).some(({ name }) => name === A));
+  await seen(A);
 
   // With short waits for hosts that take nothing; the evaluation finds the workflow that runs already.
   const { manifest, path: folder } = (await (await context.ledger()).checkpoints(RUN))[0]!;
@@ -121,7 +135,7 @@ test('an evaluation goes on when the host of its weights dies', async () => {
   expect((await servings.serving(SERVING))?.host).toBe(A);
 
   startHost(B);
-  await until('the other host', async () => (await servings.hosts()).some(({ name }) => name === B));
+  await seen(B);
   // The host dies: its worker, and the server with it.
   workers.get(A)!.kill('SIGKILL');
   process.kill(-first.pid!, 'SIGKILL');
@@ -145,6 +159,7 @@ test('an evaluation goes on when the host of its weights dies', async () => {
 test('a worker that comes back ends what it had', async () => {
   const servings = await context.servings();
   startHost(A);
+  await seen(A);
   await until('nothing left on it', async () => (await servings.openServers(A)).length === 0);
 });
 
