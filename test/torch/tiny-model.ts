@@ -17,9 +17,9 @@ export function torchPython(): string | undefined {
   return process.env.STEADFAST_TORCH_PYTHON || (existsSync(made) ? made : undefined);
 }
 
-/** Random weights under Qwen 3.5's vocabulary and chat template; 65 MB in `out`. */
-export async function randomModel(python: string, out: string): Promise<void> {
-  await make(python, [out]);
+/** Random weights under Qwen 3.5's vocabulary and chat template; 65 MB in `out`, twice as much with a head of its own. */
+export async function randomModel(python: string, out: string, head: 'tied' | 'own' = 'tied'): Promise<void> {
+  await make(python, [out], head === 'own' ? ['--untied'] : []);
 }
 
 /** The same, taught to play these tasks of deskbench, not surely. What it reached, as the program prints it. */
@@ -31,12 +31,12 @@ export async function taughtModel(python: string, out: string, tasks: readonly s
   return make(python, [out, file]);
 }
 
-async function make(python: string, rest: readonly string[]): Promise<string> {
+async function make(python: string, rest: readonly string[], flags: readonly string[] = []): Promise<string> {
   const folder = modelFolder('qwen3.5');
   const template = path.join(folder, 'qwen3_5_think.jinja');
   const script = path.join(NATIVE, 'tests', 'tiny_qwen3.py');
   const { code, out, err } = await finished(
-    spawn(python, [script, folder, template, ...rest], { stdio: ['ignore', 'pipe', 'pipe'] }),
+    spawn(python, [script, ...flags, folder, template, ...rest], { stdio: ['ignore', 'pipe', 'pipe'] }),
   );
   if (code !== 0) throw new Error(`tiny_qwen3.py ended with ${code}: ${err.slice(-2_000)}`);
   return out.trim();

@@ -55,24 +55,44 @@ class VllmSampler:
         version = self._versions[name]
         version.running += 1
         try:
-            async with self._change:
-                await self._load(name)
-                self._running += 1
-            connection = self._server.connect()
-            try:
-                model = self._served if self._model.options.lora is None else name
-                await asyncio.get_running_loop().run_in_executor(
-                    self._requests, self._server.complete, model, request, connection
-                )
-            finally:
-                # Closing makes vLLM drop what nobody waits for.
-                connection.close()
-                async with self._change:
-                    self._running -= 1
-                    self._change.notify_all()
+            # vLLM 0.32 started with --enable-lora dies of log-probabilities of a prompt when anything else runs.
+            if request.score:
+                await self._alone(name, request)
+            else:
+                await self._beside_others(name, request)
         finally:
             version.running -= 1
         return request
+
+    async def _alone(self, name: str, request: Request) -> None:
+        """Nobody else begins meanwhile: that takes `_change`."""
+        async with self._change:
+            while self._running > 0:
+                await self._change.wait()
+            await self._load(name)
+            await self._ask(name, request)
+
+    async def _beside_others(self, name: str, request: Request) -> None:
+        async with self._change:
+            await self._load(name)
+            self._running += 1
+        try:
+            await self._ask(name, request)
+        finally:
+            async with self._change:
+                self._running -= 1
+                self._change.notify_all()
+
+    async def _ask(self, name: str, request: Request) -> None:
+        model = self._served if self._model.options.lora is None else name
+        connection = self._server.connect()
+        try:
+            await asyncio.get_running_loop().run_in_executor(
+                self._requests, self._server.complete, model, request, connection
+            )
+        finally:
+            # Closing makes vLLM drop what nobody waits for.
+            connection.close()
 
     async def _load(self, name: str) -> None:
         """Inside `_change`: afterwards the server answers for `name`, and for nothing else where it holds one model."""

@@ -1,4 +1,4 @@
-"""`python tests/tiny_qwen3.py TOKENIZER TEMPLATE OUT [EPISODES]`: a Qwen 3 of two random layers with a real Qwen tokenizer.
+"""`python tests/tiny_qwen3.py [--untied] TOKENIZER TEMPLATE OUT [EPISODES]`: a Qwen 3 of two random layers with a real Qwen tokenizer.
 
 Random, it never calls a tool, and every reward is 0. With EPISODES (JSON Lines of `{ids, sampled}`) it is first taught
 to repeat them, and stopped before it does so surely: a policy that is right now and then, as GRPO needs one. About a
@@ -23,7 +23,7 @@ ENOUGH = 0.05
 MOST_ROUNDS = 1_500
 
 
-def random_model(vocab: int) -> Qwen3ForCausalLM:
+def random_model(vocab: int, tied: bool = True) -> Qwen3ForCausalLM:
     torch.manual_seed(0)
     config = Qwen3Config(
         vocab_size=vocab,
@@ -34,7 +34,7 @@ def random_model(vocab: int) -> Qwen3ForCausalLM:
         num_key_value_heads=2,
         head_dim=32,
         max_position_embeddings=4_096,
-        tie_word_embeddings=True,
+        tie_word_embeddings=tied,
     )
     return Qwen3ForCausalLM(config).to(torch.float32)
 
@@ -77,12 +77,12 @@ def teach(model: Qwen3ForCausalLM, episodes: list[dict]) -> dict[str, float]:
     return {"rounds": rounds, "probability": mean, "least": min(probabilities)}
 
 
-def main(tokenizer: str, template: str, out: str, episodes: str | None = None) -> None:
+def main(tied: bool, tokenizer: str, template: str, out: str, episodes: str | None = None) -> None:
     torch.set_num_threads(1)
     path = os.path.join(tokenizer, "tokenizer.json")
     known = Tokenizer.from_file(path).get_vocab(with_added_tokens=True)
     # Padded, as published models are.
-    model = random_model(-(-(max(known.values()) + 1) // 128) * 128)
+    model = random_model(-(-(max(known.values()) + 1) // 128) * 128, tied)
     started, reached = time.process_time(), {}
     if episodes is not None:
         with open(episodes, encoding="utf-8") as file:
@@ -98,6 +98,7 @@ def main(tokenizer: str, template: str, out: str, episodes: str | None = None) -
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5):
-        sys.exit("usage: python tests/tiny_qwen3.py TOKENIZER TEMPLATE OUT [EPISODES]")
-    main(*sys.argv[1:])
+    words = [word for word in sys.argv[1:] if word != "--untied"]
+    if len(words) not in (3, 4):
+        sys.exit("usage: python tests/tiny_qwen3.py [--untied] TOKENIZER TEMPLATE OUT [EPISODES]")
+    main("--untied" not in sys.argv, *words)
