@@ -1,4 +1,4 @@
-"""`python make.py > loss.json`: the policy loss of a few tokens, from its definition in plain Python floats (64 bits).
+"""`python make.py > loss.json` (then `npx biome check --write` of it): the policy loss of a few tokens, from its definition in plain Python floats (64 bits).
 
 Nothing of the trainers is used: the loss is written down a second time, its gradient comes from central differences,
 and the old policy is far enough from the new one that every branch of clip and dual clip is met.
