@@ -6,6 +6,7 @@ import { UsageError } from '../core/faults.js';
 import type { RunFile } from '../core/schemas/run-file.js';
 import { startableId } from '../core/stage-configs.js';
 import type { Suite } from '../core/suite.js';
+import { withStack } from './context.js';
 import { type DryRunOptions, SHOWN } from './preflight/shown.js';
 import { readRunFile, readTaskList } from './run/files.js';
 import { integer, LIMITS, runOptions, type StageOptions, stageOptions, withFlags } from './run/options.js';
@@ -28,7 +29,10 @@ export function registerTrain(program: Command): void {
   )
     .option('--steps <n>', 'steps in all', integer(1, LIMITS.steps))
     .option('--learning-rate <x>', 'learning rate of AdamW', positive)
-    .option('--offline', 'with --dry-run: ask no simulated user, judge or search server')
+    .option(
+      '--offline',
+      'with --dry-run, and before a job of Verl: ask no simulated user, judge or search server',
+    )
     .addOption(new Option('--show <part>', 'with --dry-run: print this part alone').choices(SHOWN))
     .addHelpText(
       'after',
@@ -44,7 +48,7 @@ export function registerTrain(program: Command): void {
       const config = await withSuite(file.suite, async (suite) =>
         trainConfig(file, suite, await chooseTasks(suite, await wantedTasks(file, options))),
       );
-      requireStartable(config);
+      await requireChecked(name, file, config, options);
       await runCampaign(name, config, runOptions(file, options));
     });
 }
@@ -70,14 +74,23 @@ async function wantedTasks(file: RunFile, options: TrainOptions): Promise<'train
   return list === undefined ? 'train' : readTaskList(list);
 }
 
-/** What this version can look at before a run, and not yet start. Throws `UsageError`. */
-function requireStartable({ trainer }: TrainConfig): void {
-  if (trainer?.kind !== 'verl') return;
-  throw new UsageError(
-    'trainer.kind',
-    'embedded or torch for a run that is started',
-    '"verl"',
-    'With --dry-run it is checked, and its command line printed.',
+/**
+ * A job that fails costs a cluster: every check of the dry run holds before it is started for the first time. Later the
+ * run itself sees to what it has left in its folders.
+ */
+async function requireChecked(
+  name: string,
+  file: RunFile,
+  config: TrainConfig,
+  { offline = false }: TrainOptions,
+): Promise<void> {
+  if (config.trainer?.kind !== 'verl') return;
+  const id = startableId(name, config);
+  const known = await withStack(async (context) => (await context.ledger()).campaign(id));
+  if (known) return;
+  const { refuseProblems } = await import('./preflight/dry-run.js');
+  await withSuite(file.suite, (suite) =>
+    refuseProblems({ id, file, config, suite, pool: config.tasks, offline }),
   );
 }
 

@@ -38,12 +38,21 @@ export interface RunRows {
   readonly checkpoints: readonly CheckpointRow[];
   /** Weights that the run started from, where they are known (a checkpoint of another run). */
   readonly base: Digest | null;
+  /** Its trainer was one job, which tells no weights between checkpoints. */
+  readonly job?: boolean;
 }
 
 const ENDED = new Set<StepRow['state']>(['done', 'skipped']);
 
 /** Steps, lineage, operations and checkpoints of one run. */
-export function runViolations({ run, steps, operations, checkpoints, base }: RunRows): readonly Violation[] {
+export function runViolations({
+  run,
+  steps,
+  operations,
+  checkpoints,
+  base,
+  job = false,
+}: RunRows): readonly Violation[] {
   const rows = [...steps].sort((a, b) => a.step - b.step);
   const name = ({ step }: { readonly step: number }): string => stepId(run, step);
   const weights = new Map<number, Digest | null>([
@@ -56,7 +65,7 @@ export function runViolations({ run, steps, operations, checkpoints, base }: Run
   );
   const broken = rows.filter((row) => {
     const before = weights.get(row.step - 1) ?? null;
-    if (row.weightDigest === null) return ENDED.has(row.state);
+    if (row.weightDigest === null) return !job && ENDED.has(row.state);
     return row.baseDigest === null || (before === null ? row.step > 1 : row.baseDigest !== before);
   });
   const unmatched = rows.filter((row) => {

@@ -1,21 +1,27 @@
-/** A host's one server of weights: the slot of its queue, and the sweep of what earlier workers have left. */
+/** A host's one server of weights, or one job of a trainer: the slot of its queue, and the sweep of what earlier workers have left. */
 import os from 'node:os';
 import path from 'node:path';
 import type { WorkerOptions } from '@temporalio/worker';
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { HashCache } from '../activities/host/hash-cache.js';
 import { createStoreClaims } from '../activities/ledger/artifact-store.js';
+import { createPgJobs } from '../activities/ledger/jobs.js';
 import { createPool } from '../activities/ledger/pool.js';
+import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createPgServings } from '../activities/ledger/servings.js';
 import { createServingActivities } from '../activities/serving/activities.js';
 import type { KeeperDeps } from '../activities/serving/deps.js';
-import type { HostTools } from '../activities/serving/process.js';
+import { endServers } from '../activities/serving/keeper.js';
+import { type HostTools, isRunning } from '../activities/serving/process.js';
 import { sweepServers } from '../activities/serving/sweep.js';
+import { createJobActivities } from '../activities/verl/activities.js';
+import type { JobDeps } from '../activities/verl/deps.js';
+import type { Jobs } from '../core/verl/job.js';
 import { withLock } from '../infra/setup/lock.mjs';
 import { freePort } from '../infra/stack/free-port.js';
 import { boundLog, openLog, sizeOf, tail } from '../infra/stack/logs.js';
 import { claimPort } from '../infra/stack/port-claims.js';
-import { SERVING, serverQueue } from '../temporal.config.js';
+import { JOB, SERVING, serverQueue } from '../temporal.config.js';
 import type { HostEnvironment } from './host-environment.js';
 import { requireSameStore } from './same-store.js';
 import type { ServingEnvironment } from './serving-environment.js';
@@ -37,6 +43,7 @@ export async function asServingHost(
   const pool = createPool(environment.databaseUrl, { applicationName: `steadfast gpu host ${host}` });
   const { artifacts, command, address, programs } = environment;
   await requireSameStore(createStoreClaims(pool), { artifacts, host: os.hostname() });
+  const jobs = createPgJobs(pool);
   const deps: KeeperDeps = {
     servings: createPgServings(pool),
     artifacts: createLocalArtifacts(artifacts),
@@ -46,6 +53,14 @@ export async function asServingHost(
     hashes: new HashCache(path.join(home, 'model-hashes.json')),
     tools: hostTools(home),
     times: SERVING,
+    busy: () => runningJob(jobs, host),
+  };
+  const job: JobDeps = {
+    ...{ ledger: createPgLedger(pool), jobs, host, say, times: JOB },
+    ...{ env: deps.env, hashes: deps.hashes, tools: deps.tools },
+    folder: path.join(home, 'jobs', host),
+    reports: path.join(home, 'reports'),
+    endServers: () => endServers(deps, 'reaped'),
   };
   // The GPUs are the machine's, whatever home a worker has.
   const lock = path.join(os.tmpdir(), `steadfast-gpu-${os.userInfo().uid}`, `${host}.lock`);
@@ -57,7 +72,7 @@ export async function asServingHost(
       const stop = await keepSeen(deps, identity);
       await work({
         taskQueue: serverQueue(host),
-        activities: createServingActivities(deps),
+        activities: { ...createServingActivities(deps), ...createJobActivities(job) },
         maxConcurrentActivityTaskExecutions: 1,
       });
       stop();
@@ -65,6 +80,15 @@ export async function asServingHost(
     waiting,
   );
   await pool.end();
+}
+
+/** Its keeper was lost, and comes again: the GPUs are taken until then. */
+async function runningJob(jobs: Jobs, host: string): Promise<string | undefined> {
+  for (const { pid, started, serving } of await jobs.openServers(host)) {
+    if (pid !== null && started !== null && (await isRunning({ pid, started })))
+      return `the job of ${serving} has the GPUs of ${host}`;
+  }
+  return undefined;
 }
 
 function hostTools(home: string): HostTools {

@@ -11,6 +11,7 @@ import type { NightlyActivities } from '../activities/nightly/activities.js';
 import type { ServingActivities } from '../activities/serving/activities.js';
 import type { ServingControl } from '../activities/serving/control.js';
 import type { TrainerActivities } from '../activities/trainer/activities.js';
+import type { JobActivities } from '../activities/verl/activities.js';
 import { ACTIVITIES, QUEUES, serverQueue } from '../temporal.config.js';
 
 /** Ledger work: planning, selection, summaries. */
@@ -61,5 +62,14 @@ export function keeperOn(host: string, hostMs: number) {
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     scheduleToStartTimeout: hostMs,
     ...ACTIVITIES.server,
+  });
+}
+
+/** The same slot, for a trainer that has all of the host's GPUs. It is waited for: a run has its hosts by name. */
+export function jobOn(host: string) {
+  return proxyActivities<JobActivities>({
+    taskQueue: serverQueue(host),
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    ...ACTIVITIES.job,
   });
 }

@@ -2,6 +2,7 @@
 import { asFailure } from '../failures.js';
 import { createAttemptsActivities } from './attempts.js';
 import { type CampaignDeps, Configurations } from './deps.js';
+import { createJobRunActivities } from './jobs.js';
 import { createStageActivities } from './stages.js';
 import { createTrainingActivities } from './training.js';
 
@@ -12,6 +13,7 @@ export function createCampaignActivities(deps: CampaignDeps) {
   return failing({
     ...createAttemptsActivities(deps, configs),
     ...createTrainingActivities(deps, configs),
+    ...createJobRunActivities(deps, configs),
     ...createStageActivities(deps, configs),
   });
 }

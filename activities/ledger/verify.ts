@@ -4,6 +4,7 @@
  */
 import type pg from 'pg';
 import type { ArtifactStore, Digest } from '../../core/artifacts.js';
+import type { TrainConfig } from '../../core/campaign.js';
 import {
   groupHolds,
   type Invariant,
@@ -97,7 +98,10 @@ export async function verifyLedger(options: VerifyOptions): Promise<LedgerVerifi
       await ledger.operations(run),
       await ledger.checkpoints(run),
     ];
-    found.push(...runViolations({ run, steps, operations, checkpoints, base: await baseOf(ledger, run) }));
+    const base = await baseOf(ledger, run);
+    found.push(
+      ...runViolations({ run, steps, operations, checkpoints, base, job: await isJob(ledger, run) }),
+    );
     note('steps_in_line', steps.length, []);
     note('lineage', steps.length, []);
     note('operations', operations.length, []);
@@ -126,6 +130,12 @@ const NOTHING: Readonly<Record<Invariant, number>> = {
   groups: 0,
   checkpoints: 0,
 };
+
+/** Its trainer samples, trains and saves by itself. */
+async function isJob(ledger: Ledger, run: string): Promise<boolean> {
+  const config = (await ledger.campaign(run))?.config as Partial<TrainConfig> | undefined;
+  return config?.trainer?.kind === 'verl';
+}
 
 /** Weights of the checkpoint that the run started from; null for the trainer's base, whose digest no row holds. */
 async function baseOf(ledger: Ledger, run: string): Promise<Digest | null> {

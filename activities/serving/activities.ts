@@ -25,6 +25,8 @@ export function createServingActivities(deps: KeeperDeps) {
         servings.atWork(serving, host).catch((error: unknown) => say(`${serving}: ${String(error)}`));
       }, times.wantedMs);
       try {
+        const busy = await deps.busy?.();
+        if (busy !== undefined) throw new Fault('trainer', busy, { code: 'host_busy', retry: false });
         if (!(await servings.takeServing(serving, host))) return 'stopped';
         return await keepServer(deps, serving, signal);
       } catch (error) {

@@ -51,6 +51,16 @@ export async function trainDryRun(resolved: Resolved, { json, show = 'all' }: Dr
   );
 }
 
+/** The same checks before a start. Says every problem, and throws `UsageError` where there is one. */
+export async function refuseProblems(resolved: Resolved): Promise<void> {
+  const checks = await checked(resolved);
+  const problems = problemsOfAll(checks);
+  if (problems.length === 0) return;
+  for (const check of checks) if (check.result.state === 'fails') sayCheck(check);
+  const found = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+  throw new UsageError(resolved.id, 'a run of which every check holds', found, 'Nothing was started.');
+}
+
 /** Asks everybody who has to be asked. Starts no run: the ledger gets no row, no GPU is allocated. */
 export async function checked(resolved: Resolved): Promise<readonly NamedResult[]> {
   const stack = await answeringStack();

@@ -14,6 +14,10 @@ import { hasEnded, notedLanes, notedPlace, startWorkflow } from './launch.js';
 export async function extendRun(context: StackContext, row: CampaignRow, to: number): Promise<number> {
   const place = `extend ${row.id}`;
   if (row.kind !== 'train') throw new UsageError(place, 'a training run', `a campaign of kind ${row.kind}`);
+  if ((row.config as TrainConfig).trainer?.kind === 'verl') {
+    const fix = "Start another run from its model: the number of steps is part of Verl's configuration.";
+    throw new UsageError(place, 'a run whose steps are our own', 'one that Verl trains as one job', fix);
+  }
   const extended = hasEnded(row) ? undefined : await updateRunning(context, row.id, to);
   if (extended !== undefined) return extended;
   const steps = stepsInAll(row.config as TrainConfig, row.result);

@@ -3,7 +3,7 @@
  * with every changed path; a finished one is shown; anything else attaches to its workflow, or starts it again.
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import type { CampaignConfig } from '../../core/campaign.js';
+import type { CampaignConfig, TrainConfig } from '../../core/campaign.js';
 import { asBefore, campaignClaim } from '../../core/claim.js';
 import type { CampaignKind } from '../../core/keys.js';
 import type { CampaignRow } from '../../core/ledger.js';
@@ -92,9 +92,10 @@ export async function startWorkflow(
   const asked = control !== undefined || Object.keys(placeOf(place ?? {})).length > 0;
   const client = await context.temporal();
   const { workflow } = client;
+  const type = (await isJob(context, id)) ? 'jobRun' : WORKFLOWS[kind];
   for (;;) {
     try {
-      await workflow.start(WORKFLOWS[kind], {
+      await workflow.start(type, {
         workflowId: id,
         taskQueue: QUEUES.pipeline,
         args: [{ campaign: id, lanes, ...(asked ? { control: state } : {}) }],
@@ -109,6 +110,12 @@ export async function startWorkflow(
     // How it closes does not matter: what it leaves is in the ledger.
     await Promise.allSettled([workflow.getHandle(id).result()]);
   }
+}
+
+/** A run whose trainer samples, trains and saves by itself, as one job (docs/verl.md). */
+async function isJob(context: StackContext, id: string): Promise<boolean> {
+  const config = (await (await context.ledger()).campaign(id))?.config as Partial<TrainConfig> | undefined;
+  return config?.trainer?.kind === 'verl';
 }
 
 const ASK_MS = 3_000;

@@ -1,7 +1,8 @@
 /** Progress as text: one line a campaign, the same for `status` and for a running command. */
 import pc from 'picocolors';
 import type { FaultKind } from '../../core/faults.js';
-import type { CampaignSnapshot } from './snapshot.js';
+import type { JobNote } from '../../core/verl/job.js';
+import type { CampaignSnapshot, TrainingSnapshot } from './snapshot.js';
 
 const BAR = 20;
 
@@ -41,6 +42,7 @@ function attemptsText({ counts, expected }: CampaignSnapshot): string {
 }
 
 function trainingText({ training, counts }: CampaignSnapshot): string {
+  if (training!.job) return jobText(training!, training!.job);
   const { steps, done, current, currentClean, currentPlanned, last, refills } = training!;
   const within = current && currentPlanned > 0 ? currentClean / currentPlanned : 0;
   const parts = [`${bar(steps === 0 ? 0 : (done + within * 0.9) / steps)} step ${done}/${steps}`];
@@ -55,6 +57,19 @@ function trainingText({ training, counts }: CampaignSnapshot): string {
   }
   parts.push(`${counts.clean} episodes`);
   return parts.join(', ');
+}
+
+/** Verl counts its own episodes. A step may be trained again: where it is, is what it said last. */
+function jobText({ steps, done, last }: TrainingSnapshot, job: JobNote): string {
+  const at = job.step ?? done;
+  const parts = [`${bar(steps === 0 ? 0 : at / steps)} step ${at}/${steps}`];
+  const reward = last?.metrics.reward;
+  if (typeof reward === 'number') parts.push(`reward ${reward.toFixed(2)}`);
+  parts.push(job.checkpoint === null ? 'no checkpoint yet' : `checkpoint ${job.checkpoint}`);
+  parts.push(`job ${job.state} on ${job.host}`);
+  if (job.restarts > 0) parts.push(`started again ${job.restarts} ${job.restarts === 1 ? 'time' : 'times'}`);
+  const problem = job.problem === null ? '' : pc.yellow(`\n  last problem: ${job.problem.split('\n')[0]}`);
+  return parts.join(', ') + problem;
 }
 
 export function faultText(faults: Readonly<Partial<Record<FaultKind, number>>>): string {

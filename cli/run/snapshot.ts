@@ -3,6 +3,7 @@ import type { CampaignRow, Counts, Ledger, StepRow } from '../../core/ledger.js'
 import type { CampaignSummary, LedgerReads } from '../../core/ledger-reads.js';
 import { importedModel } from '../../core/results/imported.js';
 import { stepsInAll } from '../../core/stage-configs.js';
+import type { JobNote } from '../../core/verl/job.js';
 
 export interface CampaignSnapshot {
   readonly id: string;
@@ -35,6 +36,8 @@ export interface TrainingSnapshot {
   readonly currentPlanned: number;
   readonly last: StepRow | null;
   readonly refills: number;
+  /** Where Verl trains as one job: what is known of it. */
+  readonly job?: JobNote;
 }
 
 /** The campaign and, for a pipeline, the campaigns of its stages, in the order in which they began. */
@@ -73,7 +76,9 @@ async function one(
       }
     | undefined;
   const steps = stepsInAll({ steps: config?.steps ?? 0 }, row?.result);
-  const training = kind === 'train' ? await trainingOf(ledger, id, steps) : null;
+  const { job } = (row?.result ?? {}) as { job?: JobNote };
+  const training =
+    kind === 'train' ? { ...(await trainingOf(ledger, id, steps)), ...(job ? { job } : {}) } : null;
   const expected = training ? null : (config?.tasks?.length ?? 0) * (config?.repeat ?? 0);
   const left = expected === null ? null : expected - counts.clean - counts.exhausted;
   return {

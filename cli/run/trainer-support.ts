@@ -15,8 +15,10 @@ const ASK_MS = 5_000;
 export async function requireTrainerSupport(config: CampaignConfig, trainerUrl: string): Promise<void> {
   const plan = config.kind === 'train' ? config.plan : config.kind === 'pipeline' ? config.train.plan : null;
   if (plan === null || trainerUrl === '') return;
-  const client = createTrainerClient({ url: trainerUrl });
   const trainer = config.kind === 'train' ? config.trainer : undefined;
+  // Its job is no trainer of the stack's; what it supports was looked at before (cli/preflight).
+  if (trainer?.kind === 'verl') return;
+  const client = createTrainerClient({ url: trainerUrl });
   try {
     if (trainer?.kind === 'torch') {
       requireTorch(trainer, await client.capabilities(AbortSignal.timeout(ASK_MS)));

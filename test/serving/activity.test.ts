@@ -58,3 +58,13 @@ test('what is no more is not begun; a host that gives up says so for good', asyn
   const failure = await kept('oom').catch((error: unknown) => error);
   expect(failure).toMatchObject({ type: 'trainer:out_of_memory', nonRetryable: true });
 });
+
+test('a host whose GPUs a job has serves nothing: the work is for another', async () => {
+  await host.want('busy');
+  const { keepServer } = createServingActivities(
+    host.deps({ busy: async () => 'the job of train/x has it' }),
+  );
+  const failure = await environment.run(keepServer, 'busy').catch((error: unknown) => error);
+  expect(failure).toMatchObject({ type: 'trainer:host_busy', message: 'the job of train/x has it' });
+  expect(await host.history()).toEqual([]);
+});
