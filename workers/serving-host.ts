@@ -16,6 +16,7 @@ import { type HostTools, isRunning } from '../activities/serving/process.js';
 import { sweepServers } from '../activities/serving/sweep.js';
 import { createJobActivities } from '../activities/verl/activities.js';
 import type { JobDeps } from '../activities/verl/deps.js';
+import { sweepJobs } from '../activities/verl/keeper.js';
 import type { Jobs } from '../core/verl/job.js';
 import { withLock } from '../infra/setup/lock.mjs';
 import { freePort } from '../infra/stack/free-port.js';
@@ -69,7 +70,7 @@ export async function asServingHost(
   await withLock(
     lock,
     async () => {
-      const stop = await keepSeen(deps, identity);
+      const stop = await keepSeen(deps, job, identity);
       await work({
         taskQueue: serverQueue(host),
         activities: { ...createServingActivities(deps), ...createJobActivities(job) },
@@ -107,10 +108,12 @@ function hostTools(home: string): HostTools {
 }
 
 /** The first time it must succeed; later it may be the ledger's turn to be away. */
-async function keepSeen(deps: KeeperDeps, identity: string): Promise<() => void> {
+async function keepSeen(deps: KeeperDeps, job: JobDeps, identity: string): Promise<() => void> {
   const look = async (starting: boolean): Promise<void> => {
     await deps.servings.hostSeen(deps.host, identity);
     const reaped = await sweepServers(deps, { starting });
+    const jobs = await sweepJobs(job);
+    if (jobs.length > 0) deps.say(`ended jobs of runs that are not under way: ${jobs.join(', ')}`);
     if (reaped.length > 0)
       deps.say(`ended ${reaped.length} servers that were left behind: ${reaped.join(', ')}`);
   };

@@ -90,6 +90,23 @@ export async function endJobs(deps: JobDeps, run: string, how: 'ended' | 'reaped
   }
 }
 
+/**
+ * Ends jobs of this host whose run is not under way: it was paused or stopped while no worker was there to hear of it.
+ * Returns their runs.
+ */
+export async function sweepJobs(
+  deps: Pick<JobDeps, 'ledger' | 'jobs' | 'host' | 'times'>,
+): Promise<readonly string[]> {
+  const { ledger, jobs, host, times } = deps;
+  const reaped: string[] = [];
+  for (const row of await jobs.openServers(host)) {
+    if ((await ledger.campaign(row.serving))?.state === 'running') continue;
+    await endServer(jobs, row, { graceMs: times.graceMs, how: 'reaped' });
+    reaped.push(row.serving);
+  }
+  return reaped;
+}
+
 class Job {
   note: JobNote;
   readonly #log: string;

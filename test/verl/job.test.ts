@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { verifyLedger } from '../../activities/ledger/verify.js';
 import { markedProcesses } from '../../activities/sandbox/process-identity.js';
+import { sweepJobs } from '../../activities/verl/keeper.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
 import { JobHost } from './host.js';
 
@@ -147,6 +148,18 @@ test('a worker that was killed leaves a job that the next one takes over: one jo
   expect(host.said.at(-1)).toMatch(/process \d+ taken over/);
   expect(await db.ledger.steps(run)).toHaveLength(6);
   expect(await host.history()).toEqual(['ended']);
+});
+
+test('paused while no worker was there: the next worker ends the job, and leaves one that is under way', async () => {
+  await host.mood({ faults: [{ at: 3, what: 'hang' }] });
+  const first = host.keep(run);
+  await host.atStep(run, 2);
+  first.leave();
+  await first.ended.catch(() => undefined);
+  expect(await sweepJobs(host.deps())).toEqual([]);
+  await db.ledger.setCampaignState(run, 'paused');
+  expect(await sweepJobs(host.deps())).toEqual([run]);
+  expect(await host.history()).toEqual(['reaped']);
 });
 
 test('the job of another run, whose worker was killed, keeps the host', async () => {
