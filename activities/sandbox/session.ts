@@ -230,7 +230,11 @@ function toolResult(result: CallToolResult): ToolResult {
 }
 
 function lastWords(link: ServerLink): string {
-  const words = link.lastWords?.().trim();
+  // A guest's bytes, which are read in terminals: it must not steer those.
+  const words = link
+    .lastWords?.()
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .trim();
   return words ? `; its last words: ${words}` : '';
 }
 

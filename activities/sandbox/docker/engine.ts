@@ -38,8 +38,23 @@ export async function openEngine({ host }: EngineSettings): Promise<Docker> {
   const { default: Client } = await import('dockerode');
   if (host === undefined) return new Client({ socketPath: USUAL_SOCKET });
   if (host.startsWith('unix://')) return new Client({ socketPath: host.slice('unix://'.length) });
-  if (/^(tcp|https?|ssh):\/\//.test(host)) return new Client();
+  if (/^(tcp|https?|ssh):\/\//.test(host) && URL.canParse(host)) return atVariable(host, () => new Client());
   throw new UsageError('DOCKER_HOST', 'unix://PATH, tcp://HOST:PORT or ssh://HOST', `"${host}"`);
+}
+
+/**
+ * The client takes an address with certificates and all from the variable alone; and the stack's may be another than
+ * this shell's.
+ */
+function atVariable<T>(host: string, make: () => T): T {
+  const { DOCKER_HOST } = process.env;
+  process.env.DOCKER_HOST = host;
+  try {
+    return make();
+  } finally {
+    if (DOCKER_HOST === undefined) delete process.env.DOCKER_HOST;
+    else process.env.DOCKER_HOST = DOCKER_HOST;
+  }
 }
 
 /** Throws `UsageError`: no engine, one that is too old or of another system, or one without the runtime. */

@@ -167,9 +167,14 @@ describe.skipIf(!engine)('docker', () => {
   describe('told apart', () => {
     test.each([
       ['die', { kind: 'sandbox', code: 'session_lost', message: expect.stringContaining('exit 7') }],
+      [
+        'controls',
+        { code: 'session_lost', message: expect.stringMatching(/\(exit 7\) \]0;title\[2Jlast words$/) },
+      ],
       ['memory', { kind: 'sandbox', code: 'out_of_memory' }],
       ['memoryOfChild', { kind: 'sandbox', code: 'out_of_memory' }],
       ['endless', { kind: 'sandbox', code: 'output_limit', message: expect.stringContaining('in all') }],
+      ['pings', { kind: 'sandbox', code: 'output_limit', message: expect.stringContaining('lines') }],
       ['longLine', { kind: 'sandbox', code: 'output_limit', message: expect.stringContaining('a message') }],
       [
         'wrongId',

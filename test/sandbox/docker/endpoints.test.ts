@@ -172,6 +172,15 @@ describe.skipIf(!engine)('endpoints', () => {
     expect(await talk(sandbox, 'search', search().port)).toBe('said hello');
   });
 
+  test('an endpoint that is away leaves the others within reach', async () => {
+    const gone = await listening((socket) => socket.destroy());
+    const { port } = gone.address() as AddressInfo;
+    await new Promise((resolve) => gone.close(resolve));
+    const sandbox = await guest([search(), { name: 'gone', port, address: `127.0.0.1:${port}` }]);
+    expect(await talk(sandbox, 'gone', port)).toMatch(/^(closed|ECONNRESET)$/);
+    expect(await talk(sandbox, 'search', search().port)).toBe('said hello');
+  });
+
   test('connections without end are ended', async () => {
     const sandbox = await guest();
     const args = { host: 'search', port: String(search().port), count: '3000' };

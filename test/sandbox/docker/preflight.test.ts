@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openEngine } from '../../../activities/sandbox/docker/engine.js';
 import { imageByDigest } from '../../../activities/sandbox/docker/images.js';
 import { requireContainers } from '../../../activities/sandbox/docker/preflight.js';
 
@@ -87,4 +88,12 @@ test('only a digest is ever started', () => {
   expect(imageByDigest(`registry/a:1@${ID}`, {})).toBe(`registry/a:1@${ID}`);
   for (const name of ['debian', 'debian:12', 'sha256:abc'])
     expect(() => imageByDigest(name, {})).toThrow(/a digest/);
+});
+
+test('an engine elsewhere is the one that was asked for, whatever this shell says', async () => {
+  const before = process.env.DOCKER_HOST;
+  const { modem } = await openEngine({ host: 'tcp://127.0.0.1:23750' });
+  expect(modem).toMatchObject({ host: '127.0.0.1', port: '23750', protocol: 'http' });
+  expect(process.env.DOCKER_HOST).toBe(before);
+  await expect(openEngine({ host: 'tcp://a b' })).rejects.toThrow(/DOCKER_HOST: expected/);
 });

@@ -83,7 +83,11 @@ export class Relay {
 
   private listens(): Promise<void> {
     const said = new Frames({
-      stdout: (part) => this.frames.read(part),
+      stdout: (part) => {
+        // Heads too: frames without content are not free.
+        this.count(part.length);
+        if (!this.closed) this.frames.read(part);
+      },
       stderr: (part) => {
         this.words = (this.words + part.toString('utf8')).slice(-LAST_WORDS_BYTES);
         this.count(part.length);
@@ -94,7 +98,7 @@ export class Relay {
       this.lost = (error) =>
         reject(new Fault('sandbox', `the relay: ${error.message}`, { code: 'start_failed' }));
       this.stream.on('data', (chunk: Buffer) => {
-        if (this.closed || this.wrong !== undefined) return;
+        if (this.closed) return;
         try {
           said.read(chunk);
         } catch (error) {
@@ -107,7 +111,7 @@ export class Relay {
   }
 
   private frame(kind: Kind, connection: number, content: Buffer): void {
-    this.count(content.length);
+    if (this.closed) return;
     if (kind === KINDS.ready) this.ready();
     else if (kind !== KINDS.open) this.connections.take(kind, connection, content);
     else if (!this.connections.has(connection)) this.open(connection, content[0]);
