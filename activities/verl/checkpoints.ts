@@ -38,16 +38,16 @@ export class RunCheckpoints {
   }
 
   /**
-   * Verifies and records what Verl says that it has saved. Returns what is wrong with those that are not whole, though
-   * Verl says so.
+   * Verifies and records what Verl says that it has saved, up to a step: it saves before it tells the step's metrics,
+   * which say whether the weights are any good. Returns what is wrong with those that are not whole, though Verl says so.
    */
-  async discover(signal: AbortSignal): Promise<readonly string[]> {
+  async discover(upTo: number, signal: AbortSignal): Promise<readonly string[]> {
     const tracked = await trackedStep(this.#folder);
     if (tracked === undefined) return [];
     const problems: string[] = [];
     let added = false;
     for (const step of await savedSteps(this.#folder)) {
-      if (step > tracked || this.#recorded.has(step)) continue;
+      if (step > Math.min(tracked, upTo) || this.#recorded.has(step)) continue;
       if (Date.now() < (this.#lookAgain.get(step) ?? 0)) continue;
       const wrong = await this.#problems(step, undefined, signal);
       if (wrong.length > 0) {
@@ -90,9 +90,18 @@ export class RunCheckpoints {
     const aside = passedOver.map(({ step }) => step);
     await ledger.pruneCheckpoints(this.run.id, aside, 'it did not verify when the job was started again');
     await putAside(this.#folder, aside, keepUnusable);
+    await this.#forgetCauses(chosen ?? 0);
     if (tracked !== undefined && tracked !== chosen) await setTracked(this.#folder, chosen);
     if (chosen !== null && !this.#recorded.has(chosen)) await this.#record(chosen, signal);
     return chosen;
+  }
+
+  /** Steps after this one are trained again: what was wrong with them is over. */
+  async #forgetCauses(step: number): Promise<void> {
+    const { ledger } = this.deps;
+    for (const row of await ledger.steps(this.run.id)) {
+      if (row.step > step && row.cause !== null) await ledger.putStep({ ...row, cause: null });
+    }
   }
 
   async #problems(

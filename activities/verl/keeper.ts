@@ -226,7 +226,7 @@ class Job {
         heard = Date.now();
         await this.tell({ state: 'running', step: steps.step });
       }
-      await this.#discovered(checkpoints, signal);
+      await this.#discovered(checkpoints, running ? (steps.step ?? 0) : Number.POSITIVE_INFINITY, signal);
       if (!running) return;
       const { notFinite } = steps;
       if (notFinite.steps >= times.notFiniteSteps) {
@@ -242,8 +242,8 @@ class Job {
     }
   }
 
-  async #discovered(checkpoints: RunCheckpoints, signal: AbortSignal): Promise<void> {
-    const [problem] = await checkpoints.discover(signal);
+  async #discovered(checkpoints: RunCheckpoints, upTo: number, signal: AbortSignal): Promise<void> {
+    const [problem] = await checkpoints.discover(upTo, signal);
     const { newest } = checkpoints;
     if (problem !== undefined) await this.tell({ problem: `bad_checkpoint: ${problem}` });
     if (newest !== null && newest !== this.note.checkpoint) await this.tell({ checkpoint: newest });

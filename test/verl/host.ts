@@ -1,6 +1,6 @@
 /** A GPU host in this process whose Verl is a stand-in: real processes, a real ledger, short clocks. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { HashCache } from '../../activities/host/hash-cache.js';
@@ -35,6 +35,7 @@ const QUICK: JobTimes = {
 export interface Mood {
   readonly stepMs?: number;
   readonly deaf?: boolean;
+  readonly hold?: number;
   readonly faults?: readonly { readonly at: number; readonly what: string; readonly times?: number }[];
 }
 
@@ -79,8 +80,11 @@ export class JobHost {
     };
   }
 
+  /** Replaced as a whole: the stand-in reads it all the time. */
   async mood(mood: Mood): Promise<void> {
-    await writeFile(path.join(this.folder, 'mood.json'), JSON.stringify(mood));
+    const beside = path.join(this.folder, 'mood.new');
+    await writeFile(beside, JSON.stringify(mood));
+    await rename(beside, path.join(this.folder, 'mood.json'));
   }
 
   /** A run of 6 steps, saved every 2, by 4 processes; in the ledger, and running. */

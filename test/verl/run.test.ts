@@ -47,7 +47,7 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(async () => {
-  await ended(worker, 'SIGKILL');
+  await ended(worker);
   await cluster?.stop();
   await context?.close();
   await discard(home);
@@ -82,10 +82,10 @@ function mood(value: object): void {
   renameSync(beside, join(folder, 'mood.json'));
 }
 
-async function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+async function ended(child: ChildProcess | undefined): Promise<void> {
   if (!child || child.exitCode !== null || child.signalCode !== null) return;
   const over = new Promise((done) => child.once('exit', done));
-  child.kill(signal);
+  child.kill('SIGKILL');
   await over;
 }
 
@@ -133,7 +133,7 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
   expect(started.code).toBe(0);
 
   await job('the checkpoint of step 4', ({ checkpoint }) => checkpoint === 4);
-  await ended(worker, 'SIGTERM');
+  await ended(worker);
   worker = startWorker();
   await until('the job taken over', async () => said.includes('taken over'));
   mood({ hold: 7 });
