@@ -38,6 +38,15 @@ export class RunCheckpoints {
   }
 
   /**
+   * Takes those as saved that the ledger has, up to a step. What lies there may have changed since: it is compared when
+   * somebody wants to go on from it, and never recorded anew.
+   */
+  async knownUpTo(step: number): Promise<void> {
+    for (const row of await this.deps.ledger.checkpoints(this.run.id))
+      if (!row.pruned && row.step <= step) this.#recorded.add(row.step);
+  }
+
+  /**
    * Verifies and records what Verl says that it has saved, up to a step: it saves before it tells the step's metrics,
    * which say whether the weights are any good. Returns what is wrong with those that are not whole, though Verl says so.
    */
@@ -92,6 +101,7 @@ export class RunCheckpoints {
     await putAside(this.#folder, aside, keepUnusable);
     await this.#forgetCauses(chosen ?? 0);
     if (tracked !== undefined && tracked !== chosen) await setTracked(this.#folder, chosen);
+    await this.knownUpTo(chosen ?? 0);
     if (chosen !== null && !this.#recorded.has(chosen)) await this.#record(chosen, signal);
     return chosen;
   }

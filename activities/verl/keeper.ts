@@ -140,7 +140,8 @@ class Job {
     const checkpoints = new RunCheckpoints(this.deps, this.run);
     let process = await this.#running();
     const adopted = process !== undefined;
-    if (!process) {
+    if (process) await checkpoints.knownUpTo(Number.POSITIVE_INFINITY);
+    else {
       const from = await checkpoints.choose(options, signal);
       if (from !== null && from >= steps) return this.#done(from);
       process = await this.#start(from);
