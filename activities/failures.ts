@@ -1,9 +1,11 @@
 /** Our typed errors as Temporal failures, at the edge of every activity. */
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { Fault, UsageError } from '../core/faults.js';
+import { hideInError } from '../core/secrets.js';
 
 /** Temporal retries every thrown error; a fault that says "do not", and bad input, have to say so in its words. */
 export function asFailure(error: unknown): unknown {
+  hideInError(error);
   if (error instanceof UsageError) return ApplicationFailure.nonRetryable(error.message, 'usage');
   if (!(error instanceof Fault)) return error;
   return ApplicationFailure.create({

@@ -75,7 +75,13 @@ export function openStack(info: StackInfo = requireStackInfo()): StackContext {
       // The local stack is reached by its own address, whatever the shell says of another.
       const { access, ...place } = info.processes.length > 0 ? LOCAL : temporalPlace(process.env);
       const { address = info.temporal.address, namespace = info.temporal.namespace } = place;
-      const connection = await Connection.connect({ ...access, address, connectTimeout: '10s' });
+      const connecting = Connection.connect({ ...access, address, connectTimeout: '10s' });
+      const connection = await connecting.catch(async (error: unknown) => {
+        const { refusedBy, refusedCertificate, tlsProblem } = await import('../infra/temporal-refusal.js');
+        const problem = await tlsProblem(address, access?.tls ?? undefined);
+        if (problem !== undefined) throw refusedCertificate(address, problem);
+        throw refusedBy(address, error) ?? error;
+      });
       closing.push(() => connection.close());
       return new Client({ connection, namespace });
     }),

@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 import { UsageError } from '../core/faults.js';
+import { registerSecret } from '../core/secrets.js';
 
 /** What a connection needs beside the address: certificates, keys, headers. */
 export type TemporalAccess = Pick<ClientConnectConfig['connectionOptions'], 'tls' | 'apiKey' | 'metadata'>;
@@ -27,6 +28,7 @@ export function temporalPlace(env: NodeJS.ProcessEnv): TemporalPlace {
       overrideEnvVars: variables(env),
     });
     const { address, tls, apiKey, metadata } = connectionOptions;
+    if (typeof apiKey === 'string') registerSecret(apiKey);
     const access: TemporalAccess = {
       ...(tls === undefined ? {} : { tls }),
       ...(apiKey === undefined ? {} : { apiKey }),

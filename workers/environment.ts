@@ -1,4 +1,5 @@
 /** What a worker process is told by its environment; the local stack sets it, a deployment does the same. */
+import { isIP } from 'node:net';
 import path from 'node:path';
 import { UsageError } from '../core/faults.js';
 import { ISOLATIONS, type Isolation } from '../core/sandbox.js';
@@ -39,6 +40,8 @@ export interface WorkerEnvironment {
   readonly warm: number | undefined;
   /** Sandbox workers that share this machine. */
   readonly workersHere: number;
+  /** Where metrics are read, `host:port`; absent: nowhere. */
+  readonly metricsAddress?: string;
   /** Grace after SIGTERM; absent: the usual. */
   readonly drainMs?: number;
 }
@@ -60,6 +63,7 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
   const home = need('STEADFAST_HOME');
   const host = hostName(env);
   const drain = wholeNumber('STEADFAST_DRAIN_SECONDS', env.STEADFAST_DRAIN_SECONDS, 0, 86_400);
+  const metricsAddress = metricsAddressOf(env);
   const temporal = temporalOf(env);
   if (!temporal.address) missing.push('TEMPORAL_ADDRESS');
   const environment: WorkerEnvironment = {
@@ -79,6 +83,7 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     slots: slotsAsked(env.STEADFAST_SLOTS),
     warm: wholeNumber('STEADFAST_WARM', env.STEADFAST_WARM, 0, WARM.mostAsked),
     workersHere: wholeNumber('STEADFAST_WORKERS_HERE', env.STEADFAST_WORKERS_HERE, 1, 64) ?? 1,
+    ...(metricsAddress === undefined ? {} : { metricsAddress }),
     ...(drain === undefined ? {} : { drainMs: 1_000 * drain }),
   };
   if (missing.length === 0) return environment;
@@ -106,6 +111,16 @@ function wholeNumber(
 export function temporalOf(env: NodeJS.ProcessEnv): TemporalPlace {
   const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = env;
   return temporalPlace(env[STACK_MARK] ? { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } : env);
+}
+
+/** Several workers of the local stack would meet at one address, so none of them takes it. */
+export function metricsAddressOf(env: NodeJS.ProcessEnv): string | undefined {
+  const text = env.STEADFAST_METRICS_ADDRESS;
+  if (!text || env[STACK_MARK]) return undefined;
+  const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  const address = host.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(address) !== 0 && Number(port) >= 1 && Number(port) <= 65_535) return text;
+  throw new UsageError('STEADFAST_METRICS_ADDRESS', 'an IP address and a port (0.0.0.0:9464)', `"${text}"`);
 }
 
 /** Throws `UsageError` for a word that is none. */

@@ -3,7 +3,7 @@ import os from 'node:os';
 import { requireHostName } from '../core/cluster.js';
 import { UsageError } from '../core/faults.js';
 import type { TemporalAccess } from '../infra/temporal-access.js';
-import { temporalOf } from './environment.js';
+import { metricsAddressOf, temporalOf } from './environment.js';
 import { type ServingEnvironment, servingEnvironment } from './serving-environment.js';
 
 export interface HostEnvironment {
@@ -11,6 +11,8 @@ export interface HostEnvironment {
   readonly temporalAccess: TemporalAccess;
   readonly namespace: string;
   readonly home: string;
+  /** Where metrics are read, `host:port`; absent: nowhere. */
+  readonly metricsAddress?: string;
   /** Name of the host in run files: `STEADFAST_GPU_HOST`, else the machine's own. */
   readonly gpuHost: string;
   readonly identity: string;
@@ -35,7 +37,9 @@ export function hostEnvironment(env: NodeJS.ProcessEnv = process.env): HostEnvir
       'See docs/workers.md.',
     );
   }
+  const metricsAddress = metricsAddressOf(env);
   return {
+    ...(metricsAddress === undefined ? {} : { metricsAddress }),
     temporalAddress: TEMPORAL_ADDRESS,
     temporalAccess: temporal.access,
     namespace: temporal.namespace || 'default',

@@ -5,6 +5,7 @@
 import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { DefaultLogger, type LogLevel } from '@temporalio/worker';
+import { hideSecrets } from '../core/secrets.js';
 
 const STANDARD_ERROR = 2;
 
@@ -27,7 +28,7 @@ export function workerLogger(level: LogLevel): DefaultLogger {
 
 function writeLine(text: string): void {
   try {
-    writeSync(STANDARD_ERROR, text);
+    writeSync(STANDARD_ERROR, hideSecrets(text));
   } catch (error) {
     if (!unwritable(error as NodeJS.ErrnoException)) throw error;
   }

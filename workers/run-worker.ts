@@ -6,9 +6,12 @@ import {
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
+import { UsageError } from '../core/faults.js';
+import { refusedBy, refusedCertificate, tlsProblem } from '../infra/temporal-refusal.js';
 import { DRAIN_MS, HEARTBEAT } from '../temporal.config.js';
 import type { WorkerEnvironment } from './environment.js';
 import { workerLogger } from './log.js';
+import { counting, metricsOptions } from './metrics.js';
 
 const CONNECT_EVERY_MS = 500;
 
@@ -18,11 +21,12 @@ type QueueOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>
 export async function runWorker(
   environment: Pick<
     WorkerEnvironment,
-    'temporalAddress' | 'temporalAccess' | 'namespace' | 'identity' | 'drainMs'
+    'temporalAddress' | 'temporalAccess' | 'namespace' | 'identity' | 'drainMs' | 'metricsAddress'
   >,
   ...queues: readonly QueueOptions[]
 ): Promise<void> {
-  Runtime.install({ logger: workerLogger('WARN'), shutdownSignals: [] });
+  installRuntime(environment.metricsAddress);
+  const count = counting();
   const connection = await connect({ ...environment.temporalAccess, address: environment.temporalAddress });
   try {
     const workers: Worker[] = [];
@@ -37,6 +41,10 @@ export async function runWorker(
           // that then is late by 4 s on a busy machine would run the activity again.
           maxHeartbeatThrottleInterval: HEARTBEAT.everyMs,
           ...options,
+          interceptors: {
+            ...options.interceptors,
+            activity: [count, ...(options.interceptors?.activity ?? [])],
+          },
           connection,
           namespace: environment.namespace,
           identity: environment.identity,
@@ -53,12 +61,31 @@ export async function runWorker(
   }
 }
 
-/** Temporal may be starting, or be down for a moment: asks until it answers. */
+/** Throws `UsageError` for an address that cannot be listened on. */
+function installRuntime(metricsAddress: string | undefined): void {
+  const common = { logger: workerLogger('WARN'), shutdownSignals: [] };
+  if (metricsAddress === undefined) {
+    Runtime.install(common);
+    return;
+  }
+  try {
+    Runtime.install({ ...common, telemetryOptions: { metrics: metricsOptions(metricsAddress) } });
+  } catch (error) {
+    throw new UsageError('STEADFAST_METRICS_ADDRESS', `to listen on ${metricsAddress}`, String(error));
+  }
+}
+
+/** Temporal may be starting, or be down for a moment: asks until it answers. Throws `UsageError` when it refuses us. */
 async function connect(options: NativeConnectionOptions): Promise<NativeConnection> {
   for (let told = false; ; ) {
     try {
       return await NativeConnection.connect(options);
     } catch (error) {
+      const { address = '', tls } = options;
+      const refusal = refusedBy(address, error);
+      if (refusal) throw refusal;
+      const problem = told ? undefined : await tlsProblem(address, tls ?? undefined);
+      if (problem !== undefined) throw refusedCertificate(address, problem);
       if (!told) process.stderr.write(`waiting for Temporal at ${options.address}: ${String(error)}\n`);
       told = true;
       await new Promise((resolve) => setTimeout(resolve, CONNECT_EVERY_MS));

@@ -19,6 +19,7 @@ import { capacity } from './capacity.js';
 import { sandboxDrivers } from './drivers.js';
 import { createLeftovers } from './leftovers.js';
 import { workerMain } from './main.js';
+import { countingStarts } from './metrics.js';
 import { runWorker } from './run-worker.js';
 import { requireSameStore } from './same-store.js';
 import { scriptedPolicy, suiteRegistry } from './suites.js';
@@ -65,7 +66,7 @@ await workerMain(async (environment) => {
       ledger,
       artifacts,
       suite,
-      driver,
+      driver: (needed) => countingStarts(driver(needed)),
       policy: (input, signal) => policies.of(input, signal),
       reading: (input, signal) => policies.reading(input, signal),
       people,

@@ -4,6 +4,7 @@ import type { Fault, FaultRecord } from '../../core/faults.js';
 import type { Message } from '../../core/message.js';
 import type { Termination, Usage, Verdict } from '../../core/outcome.js';
 import type { Sampling } from '../../core/policy.js';
+import { hideInError } from '../../core/secrets.js';
 import type { Effects, TaskRef } from '../../core/suite.js';
 import { encodeTokens } from '../../core/tokens.js';
 import type { EpisodeInput } from './input.js';
@@ -69,6 +70,7 @@ export async function storeTrajectory(
 
 /** A fault as rows and documents keep it; the trace is of the error that caused it, where there is one. */
 export function describeFault(fault: Fault): FaultRecord {
+  hideInError(fault);
   const origin = fault.cause instanceof Error ? fault.cause : fault;
   return {
     kind: fault.kind,

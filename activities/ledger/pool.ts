@@ -1,5 +1,6 @@
 /** The connection pool of one process. */
 import pg from 'pg';
+import { registerPassword } from '../../core/secrets.js';
 
 /** Sessions of one process. Statements are short; more sessions than this only queue inside the server. */
 const MAX_SESSIONS = 8;
@@ -15,6 +16,7 @@ export interface PoolOptions {
 
 /** Opens no connection yet. End it with `pool.end()`. */
 export function createPool(databaseUrl: string, options: PoolOptions = {}): pg.Pool {
+  registerPassword(databaseUrl);
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: options.applicationName ?? 'steadfast',

@@ -4,6 +4,7 @@
  */
 import OpenAI from 'openai';
 import { UsageError } from '../../core/faults.js';
+import { registerSecret } from '../../core/secrets.js';
 import { httpFetch } from './http-fetch.js';
 import type { Gate } from './rate-gate.js';
 
@@ -44,6 +45,7 @@ export function openAi(endpoint: Endpoint): OpenAI {
     const apiKey = apiKeyEnv === null ? 'none' : process.env[apiKeyEnv];
     if (!apiKey)
       throw new UsageError(`environment variable ${apiKeyEnv}`, `the key for ${baseUrl}`, 'nothing');
+    registerSecret(apiKey);
     client = new OpenAI({
       apiKey,
       baseURL: baseUrl,

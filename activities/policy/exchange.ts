@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { APIError } from 'openai';
+import { hideInJson } from '../../core/secrets.js';
 import { admitted } from './admission.js';
 import { type Endpoint, openAi } from './endpoint.js';
 import { events } from './event-stream.js';
@@ -113,7 +114,9 @@ async function streamed(endpoint: Endpoint, completing: Completing, stream: Stre
     fold.add(chunk);
     stream.onProgress?.(fold.count);
   }
-  return fold.reply();
+  const reply = fold.reply();
+  // Only who was sent a key can repeat it; across chunks it is found in what they make.
+  return endpoint.apiKeyEnv === null ? reply : hideInJson(reply);
 }
 
 /** The body of a whole reply. Throws `Fault(code: 'unreadable')`. */

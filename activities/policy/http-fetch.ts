@@ -11,6 +11,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
+import { hideInBytes, hideSecrets } from '../../core/secrets.js';
 import { refusalBody } from './refusal-body.js';
 
 const options = { keepAlive: true, maxSockets: 256, scheduling: 'lifo' } as const;
@@ -61,7 +62,9 @@ function collect(
     if (bytes > MAX_REPLY_BYTES) message.destroy(new EndlessReply(bytes));
   });
   message.once('error', reject);
-  message.once('end', () => settle(() => whole(message, Buffer.concat(chunks)), resolve, reject));
+  message.once('end', () =>
+    settle(() => whole(message, hideInBytes(Buffer.concat(chunks))), resolve, reject),
+  );
 }
 
 /** What throws in a listener would end the process: a status that is none, a header that the standard refuses. */
@@ -88,7 +91,7 @@ function whole(message: http.IncomingMessage, body: Buffer): Response {
   const status = message.statusCode ?? 0;
   // The standard allows no body with these, not even an empty one.
   if (status === 204 || status === 205 || status === 304) return new Response(null, headOf(message));
-  if (status >= 300) return new Response(refusalBody(message.headers, body), headOf(message));
+  if (status >= 300) return new Response(hideSecrets(refusalBody(message.headers, body)), headOf(message));
   const response = new Response(null, headOf(message));
   bodies.set(response, body);
   return response;
@@ -109,7 +112,7 @@ function streamed(message: http.IncomingMessage): Response {
 function headOf(message: http.IncomingMessage): ResponseInit {
   const headers = new Headers();
   for (const [name, values] of Object.entries(message.headersDistinct)) {
-    for (const value of values ?? []) headers.append(name, value);
+    for (const value of values ?? []) headers.append(name, hideSecrets(value));
   }
-  return { status: message.statusCode ?? 0, statusText: message.statusMessage ?? '', headers };
+  return { status: message.statusCode ?? 0, statusText: hideSecrets(message.statusMessage ?? ''), headers };
 }
