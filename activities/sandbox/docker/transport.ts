@@ -14,7 +14,12 @@ const KILLED = 137;
 /** How long the engine may take to say how a container ended; then only that it ended is known. */
 const POST_MORTEM_MS = 5_000;
 /** Longer than any episode; the engine itself keeps only its last few hundred events. */
-const EVENTS_SECONDS = 24 * 60 * 60;
+const EVENTS_MS = 24 * 60 * 60_000;
+/**
+ * What the kernel has done is an event a moment later. Too low, on a busy machine: a process killed for memory is taken
+ * for a failure of the tool; too high: every failed call takes so long.
+ */
+const EVENT_DELAY_MS = 500;
 
 export class ContainerTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
@@ -117,8 +122,11 @@ export class ContainerTransport implements Transport {
   /** Whether one of its processes was killed for memory while the first one goes on: only an event tells that. */
   private async killedInside(): Promise<boolean> {
     const filters = { container: [this.container.id], event: ['oom'] };
-    const until = Math.ceil(Date.now() / 1_000);
-    const events = await this.engine.getEvents({ since: until - EVENTS_SECONDS, until, filters });
+    // By the engine's clock: with the worker's it would hear too little where that is behind, and wait where it is ahead.
+    const { SystemTime } = (await this.engine.info()) as { readonly SystemTime: string };
+    const until = Date.parse(SystemTime) + EVENT_DELAY_MS;
+    const range = { since: (until - EVENTS_MS) / 1_000, until: until / 1_000 };
+    const events = await this.engine.getEvents({ ...range, filters });
     for await (const event of events) if (event.length > 0) return true;
     return false;
   }

@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { EngineSettings } from '../../../activities/sandbox/docker/engine.js';
 import { rememberImage } from '../../../activities/sandbox/docker/images.js';
 import { requireContainers } from '../../../activities/sandbox/docker/preflight.js';
@@ -189,6 +189,18 @@ describe.skipIf(!engine)('docker', () => {
       const failed = { text: 'this tool does not work', isError: true };
       expect(await given.call(sandbox, 'fail')).toEqual(failed);
       expect(await given.call(sandbox, 'hello')).toMatchObject({ text: 'hello' });
+    });
+
+    test.each([60_000, -60_000])('by the engine’s clock, a worker’s being %i ms away', async (ms) => {
+      const now = Date.now;
+      const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + ms);
+      try {
+        expect(await given.call(await guest(), 'fail')).toMatchObject({ isError: true });
+        const fault = { code: 'out_of_memory' };
+        await expect(given.call(await guest(), 'memoryOfChild')).rejects.toMatchObject(fault);
+      } finally {
+        clock.mockRestore();
+      }
     });
 
     test('silence is a deadline, and a guest that ignores SIGTERM goes all the same', async () => {
