@@ -10,7 +10,7 @@ export const MAX_SESSION_BYTES = 256 * 1024 * 1024;
  * Lines of a session, messages or not: short ones cost far more than their bytes, and one that asks something of us is
  * answered, whether or not the server ever reads. Too low: talkative servers lose their sessions.
  */
-export const MAX_SESSION_LINES = 20_000;
+const MAX_SESSION_LINES = 20_000;
 /** What may wait for a server that does not read, before the message that is one too many. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
