@@ -5,7 +5,7 @@
  */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,6 +18,7 @@ import { attemptsConfig, trainConfig } from '../../cli/run/resolve.js';
 import type { Ledger } from '../../core/ledger.js';
 import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
+import { freePort } from '../../infra/stack/free-port.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
@@ -140,14 +141,27 @@ it.skipIf(openssl === undefined)(
     const folder = mkdtempSync(join(tmpdir(), 'steadfast tls '));
     const made = await certificates(folder);
     const front = await tlsInFront(context.info.temporal.address, made);
+    const metrics = `127.0.0.1:${await freePort()}`;
     const env = {
       ...remoteEnvironment(context.info, { name: 'afar', home: folder }),
+      STEADFAST_METRICS_ADDRESS: metrics,
       TEMPORAL_ADDRESS: front.address,
       TEMPORAL_TLS_SERVER_CA_CERT_PATH: made.ca,
       TEMPORAL_TLS_SERVER_NAME: 'temporal.test',
       TEMPORAL_TLS_CLIENT_CERT_PATH: made.client.cert,
       TEMPORAL_TLS_CLIENT_KEY_PATH: made.client.key,
     };
+    const strangers = join(folder, 'strangers');
+    mkdirSync(strangers);
+    const { client } = await certificates(strangers);
+    const strange = {
+      ...env,
+      TEMPORAL_TLS_CLIENT_CERT_PATH: client.cert,
+      TEMPORAL_TLS_CLIENT_KEY_PATH: client.key,
+    };
+    await expect(remoteWorker(strange)).rejects.toThrow(
+      /exit code 2[\s\S]*Temporal at .*: expected certificates that both sides accept/,
+    );
     const worker = await remoteWorker(env, ['--pool', 'afar', '--slots', '8']);
     try {
       expect(front.clients()).toBeGreaterThan(0);
@@ -165,6 +179,10 @@ it.skipIf(openssl === undefined)(
         [id],
       );
       expect(rows).toEqual([{ worker: worker.identity }]);
+      const told = await (await fetch(`http://${metrics}/metrics`)).text();
+      expect(told).toMatch(/^temporal_\w+\{.*task_queue="sandbox-afar"/m);
+      expect(told).toMatch(/^steadfast_activity_seconds_count\{.*runEpisode.*\} 12$/m);
+      expect(told).toMatch(/^steadfast_sandbox_starts_total\{.*result="started".*\} 12$/m);
       // The command line reaches it by the same variables.
       const asked = run(process.execPath, [join(ROOT, 'cli', 'steadfast.mjs'), 'pool', id, 'nowhere'], {
         env,
