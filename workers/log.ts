@@ -22,13 +22,14 @@ export function outliveLog(): void {
 export function workerLogger(level: LogLevel): DefaultLogger {
   return new DefaultLogger(level, ({ level: of, message, meta }) => {
     const details = meta ? ` ${inspect(meta)}` : '';
-    writeLine(`${new Date().toISOString()} [${of}] ${message}${details}\n`);
+    tell(`${new Date().toISOString()} [${of}] ${message}${details}`);
   });
 }
 
-function writeLine(text: string): void {
+/** One line, or several that belong together, without the secrets that this process has used. */
+export function tell(line: string): void {
   try {
-    writeSync(STANDARD_ERROR, hideSecrets(text));
+    writeSync(STANDARD_ERROR, `${hideSecrets(line)}\n`);
   } catch (error) {
     if (!unwritable(error as NodeJS.ErrnoException)) throw error;
   }

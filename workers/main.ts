@@ -1,7 +1,7 @@
 /** Entry of every worker process: one clear line and exit code 2 for a wrong environment, 1 for a failure. */
 import { UsageError } from '../core/faults.js';
 import { type WorkerEnvironment, workerEnvironment } from './environment.js';
-import { outliveLog } from './log.js';
+import { outliveLog, tell } from './log.js';
 
 export function workerMain(run: (environment: WorkerEnvironment) => Promise<void>): Promise<void>;
 export function workerMain<E>(run: (environment: E) => Promise<void>, read: () => E): Promise<void>;
@@ -14,7 +14,7 @@ export async function workerMain<E>(
     await run(read());
     process.exit(0);
   } catch (error) {
-    process.stderr.write(`${words(error)}\n`);
+    tell(words(error));
     process.exit(error instanceof UsageError ? 2 : 1);
   }
 }

@@ -10,7 +10,7 @@ import { UsageError } from '../core/faults.js';
 import { refusedBy, refusedCertificate, tlsProblem } from '../infra/temporal-refusal.js';
 import { DRAIN_MS, HEARTBEAT } from '../temporal.config.js';
 import type { WorkerEnvironment } from './environment.js';
-import { workerLogger } from './log.js';
+import { tell, workerLogger } from './log.js';
 import { counting, metricsOptions } from './metrics.js';
 
 const CONNECT_EVERY_MS = 500;
@@ -86,7 +86,7 @@ async function connect(options: NativeConnectionOptions): Promise<NativeConnecti
       if (refusal) throw refusal;
       const problem = told ? undefined : await tlsProblem(address, tls ?? undefined);
       if (problem !== undefined) throw refusedCertificate(address, problem);
-      if (!told) process.stderr.write(`waiting for Temporal at ${options.address}: ${String(error)}\n`);
+      if (!told) tell(`waiting for Temporal at ${options.address}: ${String(error)}`);
       told = true;
       await new Promise((resolve) => setTimeout(resolve, CONNECT_EVERY_MS));
     }

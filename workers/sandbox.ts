@@ -18,6 +18,7 @@ import { QUEUES } from '../temporal.config.js';
 import { capacity } from './capacity.js';
 import { sandboxDrivers } from './drivers.js';
 import { createLeftovers } from './leftovers.js';
+import { tell } from './log.js';
 import { workerMain } from './main.js';
 import { countingStarts } from './metrics.js';
 import { runWorker } from './run-worker.js';
@@ -27,8 +28,7 @@ import { keepSweeping } from './sweep.js';
 import { warmOf } from './warm.js';
 
 await workerMain(async (environment) => {
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const { options, said, slots, machine } = await capacity(environment, say);
+  const { options, said, slots, machine } = await capacity(environment, tell);
   const taskQueue = poolQueue(QUEUES.sandbox, environment.pool);
   process.stdout.write(`sandbox worker ${environment.identity}, queue ${taskQueue}: ${said}\n`);
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast sandbox worker' });
@@ -37,12 +37,12 @@ await workerMain(async (environment) => {
   const configs = new Configurations(ledger);
   // What is to be ended is ended by the driver that made it, not by the one that the operator demands now.
   const ending = { ledger, driver: sandboxDrivers(environment.home) };
-  const stopSweeping = await keepSweeping({ ...ending, environment }, say);
-  const leftovers = createLeftovers({ ...ending, say });
+  const stopSweeping = await keepSweeping({ ...ending, environment }, tell);
+  const leftovers = createLeftovers({ ...ending, say: tell });
   const leftBehind: typeof leftovers.add = (sandbox) => leftovers.add(sandbox);
   const { home, isolation, host, identity, workersHere } = environment;
   const driver = sandboxDrivers(home, isolation, {
-    ...{ ledger, host, worker: identity, leftBehind, say },
+    ...{ ledger, host, worker: identity, leftBehind, say: tell },
     most: environment.warm ?? warmOf(slots, machine, workersHere),
     // What a start waits for is mostly the engine.
     atOnce: machine.cpus + 1,

@@ -24,6 +24,7 @@ import { boundLog, openLog, sizeOf, tail } from '../infra/stack/logs.js';
 import { claimPort } from '../infra/stack/port-claims.js';
 import { JOB, SERVING, serverQueue } from '../temporal.config.js';
 import type { HostEnvironment } from './host-environment.js';
+import { tell } from './log.js';
 import { requireSameStore } from './same-store.js';
 import type { ServingEnvironment } from './serving-environment.js';
 
@@ -40,7 +41,6 @@ export async function asServingHost(
   environment: ServingEnvironment,
   work: (serving: Serving) => Promise<void>,
 ): Promise<void> {
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
   const pool = createPool(environment.databaseUrl, { applicationName: `steadfast gpu host ${host}` });
   const { artifacts, command, address, programs } = environment;
   await requireSameStore(createStoreClaims(pool), { artifacts, host: os.hostname() });
@@ -48,7 +48,7 @@ export async function asServingHost(
   const deps: KeeperDeps = {
     servings: createPgServings(pool),
     artifacts: createLocalArtifacts(artifacts),
-    ...{ host, address, command, programs, say },
+    ...{ host, address, command, programs, say: tell },
     folder: path.join(home, 'serving', host),
     env: {},
     hashes: new HashCache(path.join(home, 'model-hashes.json')),
@@ -57,7 +57,7 @@ export async function asServingHost(
     busy: () => runningJob(jobs, host),
   };
   const job: JobDeps = {
-    ...{ ledger: createPgLedger(pool), jobs, host, say, times: JOB },
+    ...{ ledger: createPgLedger(pool), jobs, host, say: tell, times: JOB },
     ...{ env: deps.env, hashes: deps.hashes, tools: deps.tools },
     folder: path.join(home, 'jobs', host),
     reports: path.join(home, 'reports'),
@@ -66,7 +66,7 @@ export async function asServingHost(
   // The GPUs are the machine's, whatever home a worker has.
   const lock = path.join(os.tmpdir(), `steadfast-gpu-${os.userInfo().uid}`, `${host}.lock`);
   const waiting = (holder: number) =>
-    say(`host ${host}: process ${holder} keeps its server; waiting for its end`);
+    tell(`host ${host}: process ${holder} keeps its server; waiting for its end`);
   await withLock(
     lock,
     async () => {
