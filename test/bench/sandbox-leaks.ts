@@ -12,20 +12,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import type { Container } from 'dockerode';
 import pg from 'pg';
-import { openEngine } from '../../activities/sandbox/docker/engine.js';
 import { launch } from '../../cli/run/launch.js';
 import { attemptsConfig } from '../../cli/run/resolve.js';
 import { stopStack } from '../../infra/stack/stop.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { deskImage, left, verifyStack } from '../sandbox/docker/desk-stack.js';
-import { noOwnEngine } from '../sandbox/docker/own-engine.js';
-import { meteredEngine } from './engine-cpu.js';
 import type { Bench, BenchOptions, Figure } from './figure.js';
 import { rounded } from './figure.js';
 import { killWorker } from './kill.js';
 import { load } from './machine.js';
 import { ERROR_RATE, SEED } from './scripted-config.js';
 import { serviceSeconds, spent, total, withStack } from './stack.js';
+import { withMeteredEngine } from './with-engine.js';
 
 const LANES = 12;
 /** One fault for so many episodes. */
@@ -53,17 +51,8 @@ const FAULTS: readonly (readonly [name: string, Break])[] = [
   ['out of memory', outOfMemory],
 ];
 
-async function run(options: BenchOptions): Promise<readonly Figure[]> {
-  const why = noOwnEngine();
-  if (why !== undefined) {
-    options.say(`  skipped: ${why}`);
-    return [];
-  }
-  const metered = await meteredEngine();
-  const { DOCKER_HOST, STEADFAST_ISOLATION } = process.env;
-  try {
-    const engine = await openEngine(metered.engine.settings);
-    process.env.DOCKER_HOST = metered.engine.settings.host ?? '';
+const run = (options: BenchOptions): Promise<readonly Figure[]> =>
+  withMeteredEngine(options, async (metered, engine) => {
     process.env.STEADFAST_ISOLATION = 'docker';
     return await withStack(async (context) => {
       const { home, databaseUrl } = context.info;
@@ -129,12 +118,7 @@ async function run(options: BenchOptions): Promise<readonly Figure[]> {
         await database.end().catch(() => undefined);
       }
     });
-  } finally {
-    restore('DOCKER_HOST', DOCKER_HOST);
-    restore('STEADFAST_ISOLATION', STEADFAST_ISOLATION);
-    await metered.stop();
-  }
-}
+  });
 
 function size({ quick }: Pick<BenchOptions, 'quick'>): 'quick' | 'full' {
   return quick ? 'quick' : 'full';
@@ -259,11 +243,6 @@ function lineOf(pid: string): string {
     // It has ended meanwhile.
     return '';
   }
-}
-
-function restore(name: string, value: string | undefined): void {
-  if (value === undefined) delete process.env[name];
-  else process.env[name] = value;
 }
 
 export const sandboxLeaksBench: Bench = {

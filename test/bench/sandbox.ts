@@ -16,7 +16,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createDockerDriver } from '../../activities/sandbox/docker/driver.js';
-import { openEngine } from '../../activities/sandbox/docker/engine.js';
 import { rememberImage } from '../../activities/sandbox/docker/images.js';
 import { createInlineDriver } from '../../activities/sandbox/inline.js';
 import { createProcessDriver } from '../../activities/sandbox/process.js';
@@ -26,12 +25,12 @@ import type { Suite } from '../../core/suite.js';
 import { loadImage } from '../../infra/images/load.js';
 import { programImage } from '../../infra/images/node-image.js';
 import { createDeskbench, stdioEntry } from '../../suites/deskbench/suite.js';
-import { noOwnEngine } from '../sandbox/docker/own-engine.js';
-import { type MeteredEngine, meteredEngine } from './engine-cpu.js';
+import type { MeteredEngine } from './engine-cpu.js';
 import type { Bench, BenchOptions, Figure } from './figure.js';
 import { rounded } from './figure.js';
 import { ERROR_RATE, scriptedConfig } from './scripted-config.js';
 import { runToEnd, serviceSeconds, spent, total, withStack } from './stack.js';
+import { withMeteredEngine } from './with-engine.js';
 
 const BAR_MS = 60;
 const BAR_SHARE = 0.7;
@@ -42,17 +41,8 @@ const SETTLED_MS = 700;
 const HOST = `bench-${process.pid}`;
 const never = new AbortController().signal;
 
-async function run(options: BenchOptions): Promise<readonly Figure[]> {
-  const why = noOwnEngine();
-  if (why !== undefined) {
-    options.say(`  skipped: ${why}`);
-    return [];
-  }
-  const metered = await meteredEngine();
-  const { DOCKER_HOST, STEADFAST_ISOLATION } = process.env;
-  try {
-    process.env.DOCKER_HOST = metered.engine.settings.host ?? '';
-    const engine = await openEngine(metered.engine.settings);
+const run = (options: BenchOptions): Promise<readonly Figure[]> =>
+  withMeteredEngine(options, async (metered, engine) => {
     const suite = createDeskbench();
     const [tag] = suite.images as readonly [string];
     const snapshots = mkdtempSync(join(tmpdir(), 'steadfast-bench-'));
@@ -71,17 +61,7 @@ async function run(options: BenchOptions): Promise<readonly Figure[]> {
       const first = await firstAnswer(context, metered, suite, options);
       return [first, throughput(inline, docker), cpu(inline, docker)];
     });
-  } finally {
-    restore('DOCKER_HOST', DOCKER_HOST);
-    restore('STEADFAST_ISOLATION', STEADFAST_ISOLATION);
-    await metered.stop();
-  }
-}
-
-function restore(name: string, value: string | undefined): void {
-  if (value === undefined) delete process.env[name];
-  else process.env[name] = value;
-}
+  });
 
 interface Evaluation {
   readonly episodes: number;
