@@ -21,7 +21,7 @@ import numpy as np
 
 from .faults import TrainerFault
 from .learner import Learner, Tensors
-from .tensors import decode_safetensors, digest_tensors, safetensors_parts
+from .tensors import decode_safetensors, digest_tensors, require_tensors, safetensors_parts
 
 FILES = ("model.safetensors", "optimizer.safetensors", "session.json")
 _MANIFEST = "manifest.json"
@@ -132,18 +132,6 @@ def _tensors(
     tensors, _ = decode_safetensors(contents[name], place)
     require_tensors(tensors, shapes, place)
     return tensors
-
-
-def require_tensors(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]], place: str) -> None:
-    """Raises `ValueError` naming the tensor for a missing, extra, other-shaped or not finite one."""
-    for name in sorted(shapes.keys() | tensors.keys()):
-        found = tensors[name].shape if name in tensors else None
-        if found != shapes.get(name):
-            raise ValueError(f"{place}: tensor {name}: expected shape {shapes.get(name)}, found {found}")
-        if tensors[name].dtype != np.float32 or not np.isfinite(tensors[name]).all():
-            raise ValueError(
-                f"{place}: tensor {name}: expected finite float32, found {tensors[name].dtype} or not finite"
-            )
 
 
 def _manifest(path: str, build: str) -> dict:

@@ -92,3 +92,15 @@ def digest_tensors(tensors: Mapping[str, np.ndarray]) -> str:
         )
         digest.update(array.data)
     return "sha256:" + digest.hexdigest()
+
+
+def require_tensors(tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]], place: str) -> None:
+    """Raises `ValueError` naming the tensor for a missing, extra, other-shaped or not finite one."""
+    for name in sorted(shapes.keys() | tensors.keys()):
+        found = tensors[name].shape if name in tensors else None
+        if found != shapes.get(name):
+            raise ValueError(f"{place}: tensor {name}: expected shape {shapes.get(name)}, found {found}")
+        if tensors[name].dtype != np.float32 or not np.isfinite(tensors[name]).all():
+            raise ValueError(
+                f"{place}: tensor {name}: expected finite float32, found {tensors[name].dtype} or not finite"
+            )

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from steadfast_protocol.tensors import require_tensors
+
 NORM_EPS = np.float32(1e-5)
 ROTARY_BASE = 10_000.0
 
@@ -73,14 +75,7 @@ class Parameters:
     def from_tensors(cls, config: ModelConfig, tensors: dict[str, np.ndarray], place: str) -> "Parameters":
         """Copies `tensors`. Raises `ValueError` naming `place` and the tensor for a missing, extra or other-shaped one."""
         shapes = config.shapes()
-        for name in sorted(shapes.keys() | tensors.keys()):
-            found = tensors[name].shape if name in tensors else None
-            if found != shapes.get(name):
-                raise ValueError(f"{place}: tensor {name}: expected shape {shapes.get(name)}, found {found}")
-            if tensors[name].dtype != np.float32 or not np.isfinite(tensors[name]).all():
-                raise ValueError(
-                    f"{place}: tensor {name}: expected finite float32, found {tensors[name].dtype} or not finite"
-                )
+        require_tensors(tensors, shapes, place)
         parameters = cls(config)
         for name in shapes:
             parameters[name][...] = tensors[name]
