@@ -15,30 +15,18 @@ from steadfast_protocol.samplers import Request
 from steadfast_protocol.sampling import sample
 
 from .model import LanguageModel
-from .versions import Versions
+from .versions import VersionedSampler, Versions
 from .weights import Weights
 
 
-class OwnSampler:
+class OwnSampler(VersionedSampler[Weights]):
     def __init__(self, model: LanguageModel, versions: int):
         self._model = model
-        self._versions: Versions[Weights] = Versions(versions, lambda _name: None)
+        super().__init__(Versions(versions, lambda _name: None))
         self._worker = ThreadPoolExecutor(1, "sampler")
-
-    def names(self) -> list[str]:
-        return self._versions.names()
-
-    def weights(self, name: str) -> Weights:
-        return self._versions[name].weights
 
     async def publish(self, name: str, weights: Weights) -> None:
         self._versions.publish(name, weights)
-
-    async def serve(self, name: str, weights: Weights) -> None:
-        self._versions.serve(name, weights)
-
-    async def release(self, name: str) -> None:
-        self._versions.release(name)
 
     async def run(self, name: str, request: Request) -> Request:
         version = self._versions[name]

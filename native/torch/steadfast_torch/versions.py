@@ -69,3 +69,22 @@ class Versions(Generic[W]):
     def _remove(self, name: str) -> None:
         del self._known[name]
         self._gone(name)
+
+
+class VersionedSampler(Generic[W]):
+    """The part of a sampler (`steadfast_protocol.samplers`) that only keeps books: `publish` and `run` are its heirs'."""
+
+    def __init__(self, versions: Versions[W]):
+        self._versions = versions
+
+    def names(self) -> list[str]:
+        return self._versions.names()
+
+    def weights(self, name: str) -> W:
+        return self._versions[name].weights
+
+    async def serve(self, name: str, weights: W) -> None:
+        self._versions.serve(name, weights)
+
+    async def release(self, name: str) -> None:
+        self._versions.release(name)

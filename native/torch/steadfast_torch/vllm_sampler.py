@@ -13,18 +13,18 @@ from steadfast_protocol.samplers import Request
 
 from .export import export
 from .model import LanguageModel
-from .versions import Versions
+from .versions import VersionedSampler, Versions
 from .vllm_server import VllmServer
 from .weights import Weights
 
 
-class VllmSampler:
+class VllmSampler(VersionedSampler[Weights]):
     """`folder` holds one folder a version; `rows` requests are at the server at once."""
 
     def __init__(self, model: LanguageModel, server: VllmServer, folder: str, versions: int, rows: int):
         self._model, self._server, self._folder = model, server, os.path.abspath(folder)
         self._served = server.model()
-        self._versions: Versions[Weights] = Versions(versions, self._leave)
+        super().__init__(Versions(versions, self._leave))
         self._requests = ThreadPoolExecutor(rows, "vllm")
         self._loading = ThreadPoolExecutor(1, "vllm-load")
         #: Versions that the server can be asked for now.
@@ -34,22 +34,10 @@ class VllmSampler:
         shutil.rmtree(self._folder, ignore_errors=True)
         os.makedirs(self._folder)
 
-    def names(self) -> list[str]:
-        return self._versions.names()
-
-    def weights(self, name: str) -> Weights:
-        return self._versions[name].weights
-
     async def publish(self, name: str, weights: Weights) -> None:
         self._versions.publish(name, weights)
         async with self._change:
             await self._load(name)
-
-    async def serve(self, name: str, weights: Weights) -> None:
-        self._versions.serve(name, weights)
-
-    async def release(self, name: str) -> None:
-        self._versions.release(name)
 
     async def run(self, name: str, request: Request) -> Request:
         version = self._versions[name]
