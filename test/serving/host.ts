@@ -16,6 +16,7 @@ import { VLLM } from '../../temporal.config.js';
 import { until } from '../e2e/until.js';
 import type { TestDatabase } from '../postgres.js';
 import { BASE } from '../trainer/server.js';
+import { safetensors } from './fixtures/safetensors.mjs';
 
 const FIXTURES = path.join(import.meta.dirname, 'fixtures');
 export const STAND_IN = path.join(FIXTURES, 'stand-in-vllm.mjs');
@@ -169,19 +170,4 @@ async function writeModel(folder: string): Promise<void> {
     'model.layers.1.mlp.weight': [4, 4],
   };
   await writeFile(path.join(folder, 'model.safetensors'), safetensors(tensors));
-}
-
-/** A file of zeros with these tensors. */
-export function safetensors(tensors: Readonly<Record<string, readonly number[]>>): Buffer {
-  let at = 0;
-  const header: Record<string, object> = {};
-  for (const [name, shape] of Object.entries(tensors)) {
-    const bytes = 4 * shape.reduce((product, length) => product * length, 1);
-    header[name] = { dtype: 'F32', shape, data_offsets: [at, at + bytes] };
-    at += bytes;
-  }
-  const text = Buffer.from(JSON.stringify(header));
-  const length = Buffer.alloc(8);
-  length.writeBigUInt64LE(BigInt(text.length));
-  return Buffer.concat([length, text, Buffer.alloc(at)]);
 }

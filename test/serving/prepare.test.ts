@@ -9,7 +9,8 @@ import { runProgram } from '../../activities/serving/made-by.js';
 import { prepareModel } from '../../activities/serving/prepare.js';
 import type { ServedWeights } from '../../core/serving/servings.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
-import { QUICK, SHAPE, safetensors, TestHost } from './host.js';
+import { safetensors } from './fixtures/safetensors.mjs';
+import { QUICK, SHAPE, TestHost } from './host.js';
 
 /** A busy machine takes its time; `until` says what was not seen. */
 vi.setConfig({ testTimeout: 300_000 });
