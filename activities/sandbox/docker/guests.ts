@@ -4,7 +4,7 @@ import type { Container } from 'dockerode';
 import { withDeadline } from '../../../core/deadline.js';
 import { asFault, Fault, UsageError } from '../../../core/faults.js';
 import type { SandboxRequest, ServerSpec } from '../../../core/sandbox.js';
-import type { Startable } from '../warm/pool.js';
+import type { Startable } from '../warm/warm.js';
 import { containerOptions } from './container-options.js';
 import { requireApprovedEndpoints } from './endpoints.js';
 import type { EngineSettings } from './engine.js';

@@ -10,9 +10,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ledger } from '../../../core/ledger.js';
-import type { Isolation, ServerSpec, WarmSandbox } from '../../../core/sandbox.js';
+import type { Isolation, ServerSpec } from '../../../core/sandbox.js';
 import { allot } from './allot.js';
 import { Demand, LATELY_MS } from './demand.js';
+import { type Startable, Warm } from './warm.js';
 
 /** Nobody waits longer than this for a try; then it is replaced. It is in the ledger as the expiry. */
 const WAIT_MS = 10 * 60_000;
@@ -23,16 +24,6 @@ const PAUSE_MS = 10_000;
 const LOOK_MS = 2_000;
 /** An engine that hangs must not keep the worker from ending. */
 const CLOSE_MS = 6_000;
-
-/** What is started ahead: attached, running, not yet spoken to. */
-export interface Startable {
-  /** False as soon as it is known that it has ended. */
-  readonly living: boolean;
-  /** Called at most once, when it ends by itself. */
-  onEnd: (() => void) | undefined;
-  /** Throws when something may be left alive. */
-  release(): Promise<void>;
-}
 
 export interface StartAhead {
   readonly name: string;
@@ -70,36 +61,6 @@ interface Kind<T extends Startable> {
   waiting: Warm<T>[];
   starting: number;
   lastAsked: number;
-}
-
-/** One that was handed out. */
-export class Warm<T extends Startable> implements WarmSandbox {
-  private used = false;
-
-  constructor(
-    readonly name: string,
-    readonly sandbox: T,
-    /** Unclaimed, it may be there until then; clock of the machine, ms. */
-    readonly until: number,
-    /** What is written on it, ms. */
-    readonly expires: number,
-    private readonly noteReleased: () => Promise<void>,
-  ) {}
-
-  /** Whoever calls this has it now, and must release it. */
-  use(): T {
-    this.used = true;
-    return this.sandbox;
-  }
-
-  async discard(): Promise<void> {
-    if (!this.used) await this.end();
-  }
-
-  async end(): Promise<void> {
-    await this.sandbox.release();
-    await this.noteReleased();
-  }
 }
 
 export class WarmPool<T extends Startable> {
