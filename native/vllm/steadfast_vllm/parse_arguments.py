@@ -3,7 +3,10 @@
 import json
 import sys
 
-from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
+from vllm.entrypoints.launchers.cli_args import (
+    make_arg_parser,
+    validate_parsed_serve_args,
+)
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 
