@@ -181,6 +181,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./verify.js')).registerVerify,
   },
   {
+    name: 'ledger',
+    summary: 'the schema of a database of your own: migrate',
+    group: TOOLS,
+    load: async () => (await import('./ledger.js')).registerLedger,
+  },
+  {
     name: 'limits',
     summary: 'requests and tokens a minute that model providers allow',
     group: TOOLS,

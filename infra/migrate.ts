@@ -45,6 +45,11 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   }
 }
 
+/** Names of the migrations of this program. */
+export async function migrationNames(): Promise<readonly string[]> {
+  return (await readdir(FOLDER)).flatMap((file) => (file.endsWith('.sql') ? [file.slice(0, -4)] : []));
+}
+
 async function connect(client: pg.Client): Promise<void> {
   try {
     await client.connect();
@@ -67,7 +72,7 @@ async function refuseNewer(client: pg.Client): Promise<void> {
     TABLE,
   ]);
   if (!table.rows[0]?.found) return;
-  const known = new Set((await readdir(FOLDER)).map((file) => file.replace(/\.sql$/, '')));
+  const known = new Set(await migrationNames());
   const applied = await client.query<{ name: string }>(`SELECT name FROM ${TABLE} ORDER BY id`);
   const unknown = applied.rows.map(({ name }) => name).filter((name) => !known.has(name));
   if (unknown.length === 0) return;

@@ -8,13 +8,18 @@ import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { ensureStoreId, readStoreId, requireWritable, STORE_ID } from '../activities/artifacts/store-id.js';
 import type { StoreClaims } from '../activities/ledger/artifact-store.js';
 import { UsageError } from '../core/faults.js';
+import { migrationNames } from '../infra/migrate.js';
 import type { WorkerEnvironment } from './environment.js';
 
-/** Throws `UsageError` for another store; `Fault('artifacts')` for a folder that cannot be read or written. */
+/**
+ * Throws `UsageError` for another store, or a ledger without the schema of this version; `Fault('artifacts')` for a folder
+ * that cannot be read or written.
+ */
 export async function requireSameStore(
   claims: StoreClaims,
   { artifacts: folder, host }: Pick<WorkerEnvironment, 'artifacts' | 'host'>,
 ): Promise<void> {
+  await requireSchema(claims);
   const known = await claims.current();
   // The file comes before the row, so that who finds the row finds the file.
   const here = (await readStoreId(folder)) ?? (await missingId(claims, known?.id, folder));
@@ -25,6 +30,19 @@ export async function requireSameStore(
     `the artifact store of this ledger (${store.id}, first seen as ${store.folder} on ${store.host})`,
     here === undefined ? `${folder}, which is none` : `${folder}, which is another (${here})`,
     `Mount that folder on this host. If it is lost for good: echo ${store.id} > ${join(folder, STORE_ID)}`,
+  );
+}
+
+/** Of a newer program it may be: what that one has added is not asked for here. */
+async function requireSchema(claims: Pick<StoreClaims, 'migrations'>): Promise<void> {
+  const seen = new Set(await claims.migrations());
+  const missing = (await migrationNames()).filter((name) => !seen.has(name));
+  if (missing.length === 0) return;
+  throw new UsageError(
+    'DATABASE_URL',
+    'a ledger with the schema of this version',
+    seen.size === 0 ? 'a database without one' : `one without ${missing.join(', ')}`,
+    'Run once: steadfast ledger migrate',
   );
 }
 

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FAULT_KINDS } from '../../core/faults.js';
 import { TRY_STATES } from '../../core/ledger-reads.js';
@@ -16,6 +19,18 @@ test('processes that start at once queue up; one migrates, the others find nothi
   const names = await Promise.all([migrate(db.url), migrate(db.url), migrate(db.url)]);
   expect(names.map((done) => done.length > 0).sort()).toEqual([false, false, true]);
   expect(await migrate(db.url)).toEqual([]);
+});
+
+test('the command says what it ran, and that there is nothing to do', async () => {
+  await db.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+  const command = async (...args: string[]): Promise<string> => {
+    const program = [fileURLToPath(new URL('../../cli/steadfast.mjs', import.meta.url)), 'ledger', 'migrate'];
+    const env = { ...process.env, DATABASE_URL: db.url };
+    return (await promisify(execFile)(process.execPath, [...program, ...args], { env })).stdout;
+  };
+  expect(await command()).toMatch(/^\d+ migrations were run\n {2}20261129000000000_ledger\n/);
+  expect(await command()).toBe('the schema is up to date\n');
+  expect(JSON.parse(await command('--json'))).toEqual({ migrations: [] });
 });
 
 test('a database of a newer version is refused by name', async () => {

@@ -55,6 +55,17 @@ test('another folder, a mount that is missing, the store of another ledger: each
   await requireSameStore(claims, at('other', 'b'));
 });
 
+test('a ledger without the schema of this version is refused, with the command that brings it', async () => {
+  const refused = (found: string) =>
+    `DATABASE_URL: expected a ledger with the schema of this version, found ${found}. Run once: steadfast ledger migrate`;
+  await db.pool.query("DELETE FROM migrations WHERE name LIKE '%_jobs'");
+  await expect(requireSameStore(claims, at('one'))).rejects.toThrow(
+    refused('one without 20261130000011000_jobs'),
+  );
+  await db.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+  await expect(requireSameStore(claims, at('one'))).rejects.toThrow(refused('a database without one'));
+});
+
 test('a store that came back without its mark is known by what it holds', async () => {
   await requireSameStore(claims, at('one'));
   const store = createLocalArtifacts(join(root, 'one'));
