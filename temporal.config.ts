@@ -256,6 +256,13 @@ export const JOB = {
   /** From SIGTERM to SIGKILL: Ray ends its actors meanwhile. */
   graceMs: 60_000,
   lookMs: 1_000,
+  /** Between two looks whether a host that somebody else has is free. */
+  hostsMs: 2_000,
+  /**
+   * The process of a run that has paused or ended, on a host that was not heard of for so long, keeps the run's other
+   * hosts no longer. Too low: a worker that is started again finds them taken.
+   */
+  hostGoneMs: 15 * 60_000,
   tidyMs: 30_000,
   /** Steps in a row without finite loss or gradient. One alone is an update that Verl leaves out by itself. */
   notFiniteSteps: 3,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { createCampaignActivities } from '../activities/campaign/activities.js';
 import { createStoreClaims } from '../activities/ledger/artifact-store.js';
+import { createPgGpuHosts } from '../activities/ledger/gpu-hosts.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createPgSchedules } from '../activities/ledger/schedules.js';
@@ -11,6 +12,7 @@ import { createPgServings } from '../activities/ledger/servings.js';
 import { createNightlyActivities } from '../activities/nightly/activities.js';
 import { ownVersion } from '../activities/report/collect/collect.js';
 import { createServingControl } from '../activities/serving/control.js';
+import { createRunHosts } from '../activities/verl/hosts.js';
 import { QUEUES } from '../temporal.config.js';
 import { heartbeats } from './heartbeats.js';
 import { workerMain } from './main.js';
@@ -22,6 +24,7 @@ import { suiteRegistry } from './suites.js';
 await workerMain(async (environment) => {
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast pipeline worker' });
   await requireSameStore(createStoreClaims(pool), environment);
+  const gpuHosts = createPgGpuHosts(pool);
   const deps = {
     ledger: createPgLedger(pool),
     artifacts: createLocalArtifacts(environment.artifacts),
@@ -34,7 +37,8 @@ await workerMain(async (environment) => {
     workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },
     activities: {
       ...createCampaignActivities(deps),
-      ...createServingControl({ ledger: deps.ledger, servings: createPgServings(pool) }),
+      ...createRunHosts({ ledger: deps.ledger, gpuHosts }),
+      ...createServingControl({ ledger: deps.ledger, gpuHosts, servings: createPgServings(pool) }),
       ...createNightlyActivities({
         ...deps,
         schedules: createPgSchedules(pool),

@@ -5,6 +5,7 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { createLocalArtifacts } from '../activities/artifacts/local.js';
 import { HashCache } from '../activities/host/hash-cache.js';
 import { createStoreClaims } from '../activities/ledger/artifact-store.js';
+import { createPgGpuHosts } from '../activities/ledger/gpu-hosts.js';
 import { createPgJobs } from '../activities/ledger/jobs.js';
 import { createPool } from '../activities/ledger/pool.js';
 import { createPgLedger } from '../activities/ledger/postgres.js';
@@ -12,12 +13,11 @@ import { createPgServings } from '../activities/ledger/servings.js';
 import { createServingActivities } from '../activities/serving/activities.js';
 import type { KeeperDeps } from '../activities/serving/deps.js';
 import { endServers } from '../activities/serving/keeper.js';
-import { type HostTools, isRunning } from '../activities/serving/process.js';
+import type { HostTools } from '../activities/serving/process.js';
 import { sweepServers } from '../activities/serving/sweep.js';
 import { createJobActivities } from '../activities/verl/activities.js';
 import type { JobDeps } from '../activities/verl/deps.js';
 import { sweepJobs } from '../activities/verl/keeper.js';
-import type { Jobs } from '../core/verl/job.js';
 import { withLock } from '../infra/setup/lock.mjs';
 import { freePort } from '../infra/stack/free-port.js';
 import { boundLog, openLog, sizeOf, tail } from '../infra/stack/logs.js';
@@ -54,7 +54,7 @@ export async function asServingHost(
     hashes: new HashCache(path.join(home, 'model-hashes.json')),
     tools: hostTools(home),
     times: SERVING,
-    busy: () => runningJob(jobs, host),
+    busy: () => createPgGpuHosts(pool).jobAt(host),
   };
   const job: JobDeps = {
     ...{ ledger: createPgLedger(pool), jobs, host, say: tell, times: JOB },
@@ -81,15 +81,6 @@ export async function asServingHost(
     waiting,
   );
   await pool.end();
-}
-
-/** Its keeper was lost, and comes again: the GPUs are taken until then. */
-async function runningJob(jobs: Jobs, host: string): Promise<string | undefined> {
-  for (const { pid, started, serving } of await jobs.openServers(host)) {
-    if (pid !== null && started !== null && (await isRunning({ pid, started })))
-      return `the job of ${serving} has the GPUs of ${host}`;
-  }
-  return undefined;
 }
 
 function hostTools(home: string): HostTools {

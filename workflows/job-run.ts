@@ -1,12 +1,13 @@
 /**
- * A training run whose trainer is one job on a GPU host: Verl's own. One activity keeps it from its first start to its
- * last checkpoint; a pause or a stop ends the job, which goes on from its newest checkpoint later.
+ * A training run whose trainer is one job on its GPU hosts: Verl's own. It takes all of them, then one activity keeps the
+ * job from its first start to its last checkpoint; a pause or a stop ends it, and it goes on from its newest checkpoint
+ * later.
  */
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { CampaignState } from '../core/ledger.js';
 import { Control } from './control.js';
 import { recordingFailure } from './failure.js';
-import { campaigns, jobOn } from './proxies.js';
+import { campaigns, jobOn, runHosts } from './proxies.js';
 import type { TrainInput } from './training-run.js';
 
 export interface JobRunResult {
@@ -28,7 +29,12 @@ async function runJob({ campaign, lanes, control: initial }: TrainInput): Promis
   let done = false;
   while (!done && !control.stopping) {
     await control.clear();
-    if (!control.stopping) done = await untilPaused(control, () => jobOn(host).keepJob(campaign));
+    if (control.stopping) break;
+    done = await untilPaused(control, async () => {
+      await runHosts.takeHosts(campaign);
+      await jobOn(host).keepJob(campaign);
+    });
+    await runHosts.releaseHosts(campaign);
   }
   await control.close();
   const state: CampaignState = done ? 'done' : 'stopped';

@@ -12,6 +12,7 @@ import type { ServingActivities } from '../activities/serving/activities.js';
 import type { ServingControl } from '../activities/serving/control.js';
 import type { TrainerActivities } from '../activities/trainer/activities.js';
 import type { JobActivities } from '../activities/verl/activities.js';
+import type { RunHosts } from '../activities/verl/hosts.js';
 import { ACTIVITIES, QUEUES, serverQueue } from '../temporal.config.js';
 
 /** Ledger work: planning, selection, summaries. */
@@ -52,6 +53,13 @@ export const webhooks = proxyActivities<Pick<NightlyActivities, 'tellRegression'
 /** Servings in the ledger. Waiting for one takes as long as a model takes to come up, on several hosts if need be. */
 export const servings = proxyActivities<ServingControl>({
   taskQueue: QUEUES.pipeline,
+  ...ACTIVITIES.waiting,
+});
+
+/** All GPU hosts of a run: waited for as long as others have them. */
+export const runHosts = proxyActivities<RunHosts>({
+  taskQueue: QUEUES.pipeline,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   ...ACTIVITIES.waiting,
 });
 

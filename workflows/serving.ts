@@ -29,6 +29,8 @@ export interface ServingInput {
 
 /** What no other host can help. */
 const FINAL: readonly string[] = ['trainer:bad_checkpoint', 'usage'];
+/** A job of a trainer has the host. */
+const BUSY: readonly string[] = ['trainer:host_busy'];
 
 export async function serving(input: ServingInput): Promise<{ readonly state: 'stopped' }> {
   const { serving: name, hostMs = SERVING.hostMs, roundMs = SERVING.roundMs } = input;
@@ -37,10 +39,12 @@ export async function serving(input: ServingInput): Promise<{ readonly state: 's
     for (;;) {
       const { closed, hosts } = await servings.nextHosts(name);
       if (closed) return { state: 'stopped' };
-      const cause = await inTurn(name, hosts, hostMs);
-      failed = cause === null ? 0 : failed + 1;
-      if (failed >= SERVING.rounds) throw ApplicationFailure.nonRetryable(cause!, 'trainer:serving_failed');
-      if (cause !== null) {
+      const refused = await inTurn(name, hosts, hostMs);
+      // A job ends some time: who waits for its hosts has not failed.
+      if (!refused?.busy) failed = refused === null ? 0 : failed + 1;
+      if (refused !== null) {
+        const { cause } = refused;
+        if (failed >= SERVING.rounds) throw ApplicationFailure.nonRetryable(cause, 'trainer:serving_failed');
         await servings.passedOver(name, cause);
         await sleep(roundMs);
       }
@@ -54,20 +58,31 @@ export async function serving(input: ServingInput): Promise<{ readonly state: 's
   }
 }
 
-/** Null as soon as a host has kept it to its end; else why the last one has not. Throws what no host can help. */
-async function inTurn(name: string, hosts: readonly string[], hostMs: number): Promise<string | null> {
+interface Refused {
+  /** Why the last host has not kept it. */
+  readonly cause: string;
+  /** A job has one of the hosts, and none of the others has failed to keep it. */
+  readonly busy: boolean;
+}
+
+/** Null as soon as a host has kept it to its end. Throws what no host can help. */
+async function inTurn(name: string, hosts: readonly string[], hostMs: number): Promise<Refused | null> {
   let cause = 'no GPU host has been seen: start one with `steadfast workers gpu --host NAME`';
+  let [busy, broken] = [false, false];
   for (const host of hosts) {
     try {
       await keeperOn(host, hostMs).keepServer(name);
       return null;
     } catch (error) {
-      if (isCancellation(error) || isFinal(error)) throw error;
-      cause = `host ${host}: ${silence(error) ?? causeOf(error)}`;
+      if (isCancellation(error) || isType(error, FINAL)) throw error;
+      const silent = silence(error);
+      if (isType(error, BUSY)) busy = true;
+      else if (silent === undefined) broken = true;
+      cause = `host ${host}: ${silent ?? causeOf(error)}`;
       await servings.passedOver(name, cause);
     }
   }
-  return cause;
+  return { cause, busy: busy && !broken };
 }
 
 /** In words, where a host said nothing. */
@@ -79,7 +94,7 @@ function silence(error: unknown): string | undefined {
     : 'it was not heard of any more';
 }
 
-function isFinal(error: unknown): boolean {
+function isType(error: unknown, types: readonly string[]): boolean {
   const inner = error instanceof ActivityFailure ? error.cause : error;
-  return inner instanceof ApplicationFailure && FINAL.includes(inner.type ?? '');
+  return inner instanceof ApplicationFailure && types.includes(inner.type ?? '');
 }

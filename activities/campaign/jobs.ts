@@ -16,7 +16,8 @@ export function createJobRunActivities(deps: CampaignDeps, configs: Configuratio
       }
       const { job } = ((await campaignRow(ledger, run)).result ?? {}) as { job?: JobNote };
       const again = job ? { job: { ...job, restarts: 0, problem: null } } : {};
-      await ledger.noteOnCampaign(run, { ...again, cause: null }, 'running');
+      // Hosts that an earlier execution had taken may be somebody else's by now.
+      await ledger.noteOnCampaign(run, { ...again, gpuHosts: [], cause: null }, 'running');
       await keepRecord(deps, run);
       return { host: trainer.hosts[0]!.name };
     },

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { ServerRow } from '../../core/serving/servings.js';
 import type { Jobs } from '../../core/verl/job.js';
 import { createDatabase } from './database.js';
+import { hostsOf, requireForJob } from './gpu-hosts.js';
 
 const WAIT_MS = 30_000;
 
@@ -32,7 +33,11 @@ export function createPgJobs(pool: pg.Pool, { waitMs = WAIT_MS } = {}): Jobs {
   const database = createDatabase(pool, waitMs);
   return {
     async intendServer({ id, serving, host, launch, log }) {
-      await database.run(INTEND, [id, serving, host, launch, log]);
+      await database.transaction('intend job', async (statement) => {
+        const hosts = new Set([host, ...(await hostsOf(statement, serving))]);
+        await requireForJob(statement, [...hosts].toSorted(), serving);
+        await statement(INTEND, [id, serving, host, launch, log]);
+      });
     },
     async serverStarted(id, pid, started) {
       await database.run(STARTED, [id, pid, started]);

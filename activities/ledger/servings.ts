@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import type { GpuHost, ServerRow, ServingNote, ServingRow, Servings } from '../../core/serving/servings.js';
 import { createDatabase } from './database.js';
+import { requireForServer } from './gpu-hosts.js';
 import { iso, storable, storableJson } from './values.js';
 
 const WAIT_MS = 30_000;
@@ -156,7 +157,10 @@ export function createPgServings(pool: pg.Pool, { waitMs = WAIT_MS } = {}): Serv
     },
     takeServing: (name, host) => changed(TAKE, [name, host]),
     async intendServer({ id, serving, host, port, launch, log, expiresAt }) {
-      await database.run(INTEND, [id, serving, host, port, launch, log, expiresAt]);
+      await database.transaction('intend server', async (statement) => {
+        await requireForServer(statement, host);
+        await statement(INTEND, [id, serving, host, port, launch, log, expiresAt]);
+      });
     },
     async serverStarted(id, pid, started) {
       await database.run(STARTED, [id, pid, started]);

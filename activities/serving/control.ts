@@ -4,6 +4,7 @@ import type { ModelRef, TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import { fingerprint } from '../../core/fingerprint.js';
 import type { CheckpointRow, Ledger } from '../../core/ledger.js';
+import type { GpuHosts } from '../../core/serving/gpu-hosts.js';
 import {
   ACTIVE,
   type GpuHost,
@@ -23,6 +24,7 @@ import { paused } from './paused.js';
 export interface ServingControlDeps {
   readonly ledger: Ledger;
   readonly servings: Servings;
+  readonly gpuHosts: Pick<GpuHosts, 'jobHosts'>;
 }
 
 export interface NextHosts {
@@ -36,7 +38,7 @@ const LOOK_MS = 1_000;
 
 export type ServingControl = ReturnType<typeof createServingControl>;
 
-export function createServingControl({ ledger, servings }: ServingControlDeps) {
+export function createServingControl({ ledger, servings, gpuHosts }: ServingControlDeps) {
   const configs = new Configurations(ledger);
 
   async function specOf(campaign: string): Promise<{ name: string; spec: ServingSpec }> {
@@ -88,10 +90,11 @@ export function createServingControl({ ledger, servings }: ServingControlDeps) {
       const busy = (await servings.servings()).filter(
         (other) => other.name !== name && ACTIVE.includes(other.state),
       );
-      const taken = new Set(busy.flatMap(({ host }) => (host === null ? [] : [host])));
+      const serving = busy.flatMap(({ host }) => (host === null ? [] : [host]));
+      const taken = new Set([...serving, ...(await gpuHosts.jobHosts())]);
       const seen = recent(await servings.hosts());
       const allowed = row.spec.hosts.length === 0 ? seen : row.spec.hosts;
-      // Where it was it may still run; a host that serves something else is the last to be asked.
+      // Where it was it may still run; a host that somebody else has is the last to be asked.
       const rank = (host: string): number => (host === row.host ? 0 : taken.has(host) ? 2 : 1);
       return { closed: false, hosts: allowed.toSorted((a, b) => rank(a) - rank(b)) };
     },

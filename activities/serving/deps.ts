@@ -23,7 +23,7 @@ export interface KeeperDeps {
   readonly hashes: HashCache;
   readonly tools: HostTools;
   readonly times: ServingTimes;
-  /** What else has the GPUs of this host, in words; absent: nothing ever does. */
+  /** The job that has the GPUs of this host, in words; absent: none ever does. */
   readonly busy?: () => Promise<string | undefined>;
   /** For the worker's log. */
   readonly say: (line: string) => void;

@@ -131,6 +131,7 @@ export interface Servings {
   /** The serving is this host's from here on. False when it has stopped or failed. */
   takeServing(name: string, host: string): Promise<boolean>;
 
+  /** Throws `Fault('trainer', code: 'host_busy')` where a job has the GPUs of the host. */
   intendServer(row: Omit<ServerRow, 'state' | 'pid' | 'started'>): Promise<void>;
   serverStarted(id: string, pid: number, started: string): Promise<void>;
   /** Its keeper lives. */

@@ -3,7 +3,8 @@ import type { Servings } from '../serving/servings.js';
 
 /**
  * Processes of jobs, known as those of servers are (`serving` is the run): intended before they are started, so that a
- * worker that takes over from a killed one finds the running job instead of starting a second on the same cluster.
+ * worker that takes over from a killed one finds the running job instead of starting a second on the same cluster. None
+ * is intended while somebody else has one of its run's hosts: `host_busy`.
  */
 export type Jobs = Pick<Servings, 'intendServer' | 'serverStarted' | 'serverEnded' | 'openServers'>;
 
@@ -23,7 +24,8 @@ export interface JobTimes {
 /** What a campaign's result says under `job`. */
 export interface JobNote {
   readonly host: string;
-  readonly state: 'starting' | 'running' | 'restarting' | 'ended' | 'failed';
+  /** `waiting`: somebody else has one of its hosts; `problem` says who. */
+  readonly state: 'waiting' | 'starting' | 'running' | 'restarting' | 'ended' | 'failed';
   /** Last step whose metrics were seen; null: none yet. */
   readonly step: number | null;
   /** Newest checkpoint that verified; null: none. */

@@ -1,6 +1,7 @@
 /** Who needs which weights, who keeps them, and who is asked next: the ledger's side, without any server. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createPgGpuHosts } from '../../activities/ledger/gpu-hosts.js';
 import { createPgServings } from '../../activities/ledger/servings.js';
 import { createServingControl, servingName } from '../../activities/serving/control.js';
 import type { Servings } from '../../core/serving/servings.js';
@@ -20,7 +21,7 @@ let runs = 0;
 beforeAll(async () => {
   db = await startTestDatabase();
   servings = createPgServings(db.pool);
-  control = createServingControl({ ledger: db.ledger, servings });
+  control = createServingControl({ ledger: db.ledger, servings, gpuHosts: createPgGpuHosts(db.pool) });
 });
 afterAll(() => db.stop());
 beforeEach(async () => {

@@ -3,7 +3,7 @@
  * with by the same command. Hosts are stand-ins for what they are asked; what starts the job is the worker itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -12,6 +12,7 @@ import type { JobNote } from '../../core/verl/job.js';
 import { ROOT } from '../../infra/setup/root.mjs';
 import type { StackInfo } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
+import { VLLM } from '../../temporal.config.js';
 import { until } from '../e2e/until.js';
 import { steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
@@ -90,10 +91,12 @@ async function ended(child: ChildProcess | undefined): Promise<void> {
 }
 
 const starts = (): readonly { pid: number; from: number; second: boolean }[] =>
-  readFileSync(join(folder, 'starts.jsonl'), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  existsSync(join(folder, 'starts.jsonl'))
+    ? readFileSync(join(folder, 'starts.jsonl'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    : [];
 
 async function job(what: string, holds: (note: JobNote, state: string) => boolean): Promise<JobNote> {
   return until(what, async () => {
@@ -105,7 +108,7 @@ async function job(what: string, holds: (note: JobNote, state: string) => boolea
 
 it('is trained to its last step, whatever is killed, paused and stopped meanwhile', async () => {
   const local = localFile(info, `job-${process.pid}`);
-  const hosts = [{ ...local.trainer.hosts[0]!, gpus: 8 }];
+  const hosts = local.trainer.hosts.slice(0, 2).map((each) => ({ ...each, gpus: 8 }));
   const checkpoints = join(folder, 'checkpoints');
   mkdirSync(checkpoints);
   const parts = {
@@ -114,8 +117,13 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
     trainer: { ...local.trainer, hosts, checkpoints, python: STAND_IN },
   };
   host = hosts[0]!.name;
-  const [healthy] = healthyMoods(folder, parts);
-  const { [checkpoints]: _, ...places } = healthy!.places;
+  const other = hosts[1]!.name;
+  const moods = healthyMoods(folder, parts).map(
+    ({ places: { [checkpoints]: _, ...places }, ...healthy }) => ({
+      ...healthy,
+      places,
+    }),
+  );
   mood({ hold: 5 });
   writeFileSync(file(), JSON.stringify(parts));
 
@@ -126,11 +134,29 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
   expect(refused.code).toBe(2);
   expect(await (await context.ledger()).campaign('train/q38')).toBeUndefined();
 
-  await cluster.start([{ ...healthy!, places }]);
+  await cluster.start(moods);
   worker = startWorker();
+  const servings = await context.servings();
+  const server = {
+    ...{ id: 's-1', serving: 'night', host: other, port: 1, launch: 'x', log: 'x' },
+    expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+  };
+  const spec = { weights: { folder: '/m', weightVersion: 'x' }, settings: VLLM, hosts: [] };
+  await servings.want('night', spec, 'eval/night', new Date(Date.now() + 3_600_000));
+  await servings.intendServer(server);
   const started = await steadfast(home, 'train', '--file', file(), '--detach');
   expect(started.err).toContain('train/q38 started.');
   expect(started.code).toBe(0);
+
+  // Nothing is started as long as weights are served on another of its hosts; then nothing is served there.
+  await job('that it waits', (note) => note.state === 'waiting');
+  const waiting = await steadfast(home, 'status', 'q38');
+  expect(waiting.out).toContain(`job waiting on ${host}`);
+  expect(waiting.out).toContain(
+    `host_busy: a server of night, which eval/night needs, has the GPUs of ${other}`,
+  );
+  expect(starts()).toEqual([]);
+  await servings.serverEnded(server.id, 'ended');
 
   await job('the checkpoint of step 4', ({ checkpoint }) => checkpoint === 4);
   await ended(worker);
@@ -141,11 +167,24 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
   expect((await steadfast(home, 'pause', 'q38')).code).toBe(0);
   await until('the end of the job', async () => !isThere(starts()[0]!.pid));
   expect(starts()).toHaveLength(1);
+  // A run that has paused has no host.
+  await until('its hosts given back', () =>
+    servings.intendServer({ ...server, id: 's-2' }).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await servings.serverEnded('s-2', 'ended');
 
   mood({ hold: 9 });
   expect((await steadfast(home, 'unpause', 'q38')).code).toBe(0);
   await job('the checkpoint of step 8', ({ checkpoint, state }) => state === 'running' && checkpoint === 8);
   expect(starts()[1]).toMatchObject({ from: 6 });
+  await expect(servings.intendServer({ ...server, id: 's-3' })).rejects.toThrow(
+    `the job of train/q38 has the GPUs of ${other}`,
+  );
+  await servings.giveBack('eval/night');
+  await servings.closeUnneeded('night');
   const shown = await steadfast(home, 'status', 'q38');
   expect(shown.out).toContain('step 8/12');
   expect(shown.out).toContain(`checkpoint 8, job running on ${host}`);
