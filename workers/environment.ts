@@ -62,7 +62,7 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
   });
   const home = need('STEADFAST_HOME');
   const host = hostName(env);
-  const drain = wholeNumber('STEADFAST_DRAIN_SECONDS', env.STEADFAST_DRAIN_SECONDS, 0, 86_400);
+  const drainMs = drainOf(env);
   const metricsAddress = metricsAddressOf(env);
   const temporal = temporalOf(env);
   if (!temporal.address) missing.push('TEMPORAL_ADDRESS');
@@ -84,7 +84,7 @@ export function workerEnvironment(env: NodeJS.ProcessEnv = process.env): WorkerE
     warm: wholeNumber('STEADFAST_WARM', env.STEADFAST_WARM, 0, WARM.mostAsked),
     workersHere: wholeNumber('STEADFAST_WORKERS_HERE', env.STEADFAST_WORKERS_HERE, 1, 64) ?? 1,
     ...(metricsAddress === undefined ? {} : { metricsAddress }),
-    ...(drain === undefined ? {} : { drainMs: 1_000 * drain }),
+    ...(drainMs === undefined ? {} : { drainMs }),
   };
   if (missing.length === 0) return environment;
   throw new UsageError(
@@ -105,6 +105,12 @@ function wholeNumber(
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
   throw new UsageError(name, `a whole number from ${least} to ${most}`, `"${text}"`);
+}
+
+/** Grace after SIGTERM, ms. */
+export function drainOf(env: NodeJS.ProcessEnv): number | undefined {
+  const seconds = wholeNumber('STEADFAST_DRAIN_SECONDS', env.STEADFAST_DRAIN_SECONDS, 0, 86_400);
+  return seconds === undefined ? undefined : 1_000 * seconds;
 }
 
 /** A worker of the local stack is told an address; what the shell says of another Temporal is not for it. */

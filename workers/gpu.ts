@@ -7,6 +7,7 @@ import { createPgLedger } from '../activities/ledger/postgres.js';
 import { createTrainerActivities } from '../activities/trainer/activities.js';
 import { createTrainerClient } from '../activities/trainer/client.js';
 import { QUEUES } from '../temporal.config.js';
+import { leaving } from './leaving.js';
 import { workerMain } from './main.js';
 import { runWorker } from './run-worker.js';
 import { requireSameStore } from './same-store.js';
@@ -22,7 +23,8 @@ await workerMain(async (environment) => {
       trainer: createTrainerClient({ url: environment.trainerUrl }),
       checkpoints: path.join(environment.home, 'checkpoints'),
     }),
+    interceptors: { activity: [leaving] },
     maxConcurrentActivityTaskExecutions: 4,
   });
-  await pool.end();
+  // Not the pool's end (workers/pipeline.ts).
 });

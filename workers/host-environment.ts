@@ -3,7 +3,7 @@ import os from 'node:os';
 import { requireHostName } from '../core/cluster.js';
 import { UsageError } from '../core/faults.js';
 import type { TemporalAccess } from '../infra/temporal-access.js';
-import { metricsAddressOf, temporalOf } from './environment.js';
+import { drainOf, metricsAddressOf, temporalOf } from './environment.js';
 import { type ServingEnvironment, servingEnvironment } from './serving-environment.js';
 
 export interface HostEnvironment {
@@ -13,6 +13,8 @@ export interface HostEnvironment {
   readonly home: string;
   /** Where metrics are read, `host:port`; absent: nowhere. */
   readonly metricsAddress?: string;
+  /** Grace after SIGTERM; absent: the usual. */
+  readonly drainMs?: number;
   /** Name of the host in run files: `STEADFAST_GPU_HOST`, else the machine's own. */
   readonly gpuHost: string;
   readonly identity: string;
@@ -38,8 +40,10 @@ export function hostEnvironment(env: NodeJS.ProcessEnv = process.env): HostEnvir
     );
   }
   const metricsAddress = metricsAddressOf(env);
+  const drainMs = drainOf(env);
   return {
     ...(metricsAddress === undefined ? {} : { metricsAddress }),
+    ...(drainMs === undefined ? {} : { drainMs }),
     temporalAddress: TEMPORAL_ADDRESS,
     temporalAccess: temporal.access,
     namespace: temporal.namespace || 'default',

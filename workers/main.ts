@@ -2,6 +2,7 @@
 import { UsageError } from '../core/faults.js';
 import { type WorkerEnvironment, workerEnvironment } from './environment.js';
 import { outliveLog, tell } from './log.js';
+import { listenForSignals } from './stop-signals.js';
 
 export function workerMain(run: (environment: WorkerEnvironment) => Promise<void>): Promise<void>;
 export function workerMain<E>(run: (environment: E) => Promise<void>, read: () => E): Promise<void>;
@@ -10,6 +11,7 @@ export async function workerMain<E>(
   read: () => E = workerEnvironment as () => E,
 ): Promise<void> {
   outliveLog();
+  listenForSignals();
   try {
     await run(read());
     process.exit(0);

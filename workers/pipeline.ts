@@ -15,6 +15,7 @@ import { createServingControl } from '../activities/serving/control.js';
 import { createRunHosts } from '../activities/verl/hosts.js';
 import { QUEUES } from '../temporal.config.js';
 import { heartbeats } from './heartbeats.js';
+import { leaving } from './leaving.js';
 import { workerMain } from './main.js';
 import { programFacts } from './program-facts.js';
 import { runWorker } from './run-worker.js';
@@ -46,8 +47,8 @@ await workerMain(async (environment) => {
         environment: process.env,
       }),
     },
-    interceptors: { activity: [(context) => heartbeats(context)] },
+    interceptors: { activity: [(context) => heartbeats(context), leaving] },
     maxCachedWorkflows: 100,
   });
-  await pool.end();
+  // Not the pool's end: a statement of an activity that was given back may still wait, e.g. behind a lock.
 });

@@ -74,6 +74,8 @@ function whereThere<T>(read: () => T): T | undefined {
 }
 
 async function revision(): Promise<ProgramFacts['revision']> {
+  const built = builtFrom(process.env.STEADFAST_REVISION);
+  if (built !== undefined) return built;
   try {
     const git = async (...args: string[]) =>
       (await run('git', ['-C', ROOT, ...args], { timeout: GIT_MS })).stdout.trim();
@@ -83,4 +85,10 @@ async function revision(): Promise<ProgramFacts['revision']> {
     // No checkout, no git, or one that takes too long: the code's digest says what ran all the same.
     return null;
   }
+}
+
+/** What an image says that it was built from: a commit, with `-dirty` where the checkout had changes. */
+function builtFrom(text: string | undefined): ProgramFacts['revision'] | undefined {
+  const [, commit, changed] = /^([0-9a-f]{40})(-dirty)?$/.exec(text ?? '') ?? [];
+  return commit === undefined ? undefined : { commit, changed: changed !== undefined };
 }

@@ -12,12 +12,13 @@ import { DRAIN_MS, HEARTBEAT } from '../temporal.config.js';
 import type { WorkerEnvironment } from './environment.js';
 import { tell, workerLogger } from './log.js';
 import { counting, metricsOptions } from './metrics.js';
+import { drainBy } from './stop-signals.js';
 
 const CONNECT_EVERY_MS = 500;
 
 type QueueOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'identity'>;
 
-/** One worker a queue. Resolves when all have drained. Rejects when one fails; the supervisor starts the process again. */
+/** One worker a queue; a queue may have a grace of its own. Resolves when all have drained. Rejects when one fails; the supervisor starts the process again. */
 export async function runWorker(
   environment: Pick<
     WorkerEnvironment,
@@ -30,13 +31,14 @@ export async function runWorker(
   const connection = await connect({ ...environment.temporalAccess, address: environment.temporalAddress });
   try {
     const workers: Worker[] = [];
+    const graceMs = environment.drainMs ?? DRAIN_MS;
     const stop = () => {
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
     };
     for (const options of queues) {
       workers.push(
         await Worker.create({
-          shutdownGraceTime: environment.drainMs ?? DRAIN_MS,
+          shutdownGraceTime: graceMs,
           // By itself it holds beats back for 0.8 of the time-out: a stop would be heard of up to 16 s late, and a beat
           // that then is late by 4 s on a busy machine would run the activity again.
           maxHeartbeatThrottleInterval: HEARTBEAT.everyMs,
@@ -51,8 +53,10 @@ export async function runWorker(
         }),
       );
     }
-    process.once('SIGTERM', stop);
-    process.once('SIGINT', stop);
+    drainBy((signal) => {
+      tell(`${signal}: takes no more work; what is under way has ${graceMs / 1_000} s`);
+      stop();
+    });
     for (const { taskQueue } of queues)
       process.stdout.write(`worker of queue ${taskQueue} ready, process ${process.pid}\n`);
     await Promise.all(workers.map((worker) => worker.run().finally(stop)));

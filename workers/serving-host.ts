@@ -31,7 +31,10 @@ import type { ServingEnvironment } from './serving-environment.js';
 /** How often the ledger hears of the host, and what is left behind is looked for. */
 const SEEN_EVERY_MS = 60_000;
 
-type Serving = Pick<WorkerOptions, 'activities' | 'maxConcurrentActivityTaskExecutions'> & {
+type Serving = Pick<
+  WorkerOptions,
+  'activities' | 'maxConcurrentActivityTaskExecutions' | 'shutdownGraceTime'
+> & {
   readonly taskQueue: string;
 };
 
@@ -75,6 +78,8 @@ export async function asServingHost(
         taskQueue: serverQueue(host),
         activities: { ...createServingActivities(deps), ...createJobActivities(job) },
         maxConcurrentActivityTaskExecutions: 1,
+        // Whoever keeps something is never done: a worker that goes away leaves it to the next at once.
+        shutdownGraceTime: 0,
       });
       stop();
     },

@@ -71,7 +71,9 @@ async function inTurn(name: string, hosts: readonly string[], hostMs: number): P
   let [busy, broken] = [false, false];
   for (const host of hosts) {
     try {
-      await keeperOn(host, hostMs).keepServer(name);
+      const { keepServer } = keeperOn(host, hostMs);
+      // The host's worker is exchanged for another, which finds the server running.
+      while ((await keepServer(name)) === 'left');
       return null;
     } catch (error) {
       if (isCancellation(error) || isType(error, FINAL)) throw error;

@@ -7,15 +7,18 @@ import { asFailure, asStopped } from '../failures.js';
 import type { KeeperDeps } from './deps.js';
 import { endServers, type KeptUntil, keepServer } from './keeper.js';
 
+/** The worker went away: the server stays, for the activity that follows. Not a failure, of which there may be only a few. */
+export const LEFT = 'left';
+
 export type ServingActivities = ReturnType<typeof createServingActivities>;
 
 export function createServingActivities(deps: KeeperDeps) {
   return {
     /**
-     * Returns why the server was ended. Fails when this host is given up: then the work belongs on another. When the
-     * worker goes away the server stays, for the execution that follows; when the workflow wants no more of it, it ends.
+     * Returns why the server was ended, or `LEFT`. Fails when this host is given up: then the work belongs on another.
+     * When the workflow wants no more of the server, it ends.
      */
-    async keepServer(serving: string): Promise<KeptUntil> {
+    async keepServer(serving: string): Promise<KeptUntil | typeof LEFT> {
       const context = Context.current();
       const { cancellationSignal: signal } = context;
       const heart = setInterval(() => context.heartbeat(), HEARTBEAT.everyMs);
@@ -30,11 +33,10 @@ export function createServingActivities(deps: KeeperDeps) {
         if (!(await servings.takeServing(serving, host))) return 'stopped';
         return await keepServer(deps, serving, signal);
       } catch (error) {
-        if (signal.aborted) {
-          if (!workerGoes(signal)) await endServers(deps, 'ended');
-          throw asStopped(signal);
-        }
-        throw refusal(error);
+        if (!signal.aborted) throw refusal(error);
+        if (workerGoes(signal)) return LEFT;
+        await endServers(deps, 'ended');
+        throw asStopped(signal);
       } finally {
         clearInterval(heart);
         clearInterval(word);

@@ -96,9 +96,7 @@ export class TestHost {
   /** The embedded policy's tokenizer beside an empty model of 2 layers. */
   async model(name = 'model'): Promise<string> {
     const folder = path.join(this.folder, name);
-    if (existsSync(folder)) return folder;
-    await mkdir(folder);
-    await writeModel(folder);
+    if (!existsSync(folder)) await writeModel(folder);
     return folder;
   }
 
@@ -160,7 +158,8 @@ export class TestHost {
 
 export const SHAPE = { num_hidden_layers: 2, vocab_size: 16, hidden_size: 4 } as const;
 
-async function writeModel(folder: string): Promise<void> {
+export async function writeModel(folder: string): Promise<void> {
+  await mkdir(folder);
   await writeFile(path.join(folder, 'config.json'), JSON.stringify(SHAPE));
   for (const name of ['tokenizer.json', 'tokenizer_config.json'])
     await writeFile(path.join(folder, name), readFileSync(path.join(BASE, name)));

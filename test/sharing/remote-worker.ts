@@ -1,4 +1,4 @@
-/** A sandbox worker as a person starts it on another host: by the command line, told everything by its environment. */
+/** A worker as a person starts it on another host: by the command line, told everything by its environment. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -40,19 +40,23 @@ export function remoteEnvironment(info: StackInfo, { name, home, engine }: Remot
   };
 }
 
-/** Resolves when it polls. Throws with what it said when it ends before. */
+type Kind = 'pipeline' | 'sandbox' | 'gpu';
+
+/** Resolves when it polls, or has said what `sign` is found in. Throws with what it said when it ends before. */
 export async function remoteWorker(
   env: NodeJS.ProcessEnv,
   flags: readonly string[] = [],
+  kind: Kind = 'sandbox',
+  sign = ' ready, process ',
 ): Promise<RemoteWorker> {
-  const args = [join(ROOT, 'cli', 'steadfast.mjs'), 'workers', 'sandbox', ...flags];
+  const args = [join(ROOT, 'cli', 'steadfast.mjs'), 'workers', kind, ...flags];
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   const ready = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         said += text;
-        if (said.includes(' ready, process ')) resolve();
+        if (said.includes(sign)) resolve();
       });
     }
   });

@@ -83,11 +83,15 @@ function mood(value: object): void {
   renameSync(beside, join(folder, 'mood.json'));
 }
 
-async function ended(child: ChildProcess | undefined): Promise<void> {
-  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+async function ended(
+  child: ChildProcess | undefined,
+  signal: NodeJS.Signals = 'SIGKILL',
+): Promise<number | null> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
   const over = new Promise((done) => child.once('exit', done));
-  child.kill('SIGKILL');
+  child.kill(signal);
   await over;
+  return child.exitCode;
 }
 
 const starts = (): readonly { pid: number; from: number; second: boolean }[] =>
@@ -162,6 +166,10 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
   await ended(worker);
   worker = startWorker();
   await until('the job taken over', async () => said.includes('taken over'));
+  // A worker that is told to go leaves the job as well.
+  expect(await ended(worker, 'SIGTERM'), said).toBe(0);
+  worker = startWorker();
+  await until('the job taken over again', async () => said.includes('taken over'));
   mood({ hold: 7 });
   await job('the checkpoint of step 6', ({ checkpoint }) => checkpoint === 6);
   expect((await steadfast(home, 'pause', 'q38')).code).toBe(0);
