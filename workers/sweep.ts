@@ -94,9 +94,10 @@ class Sweep {
       for (const name of (await this.parts.ledger?.endedSandboxes(ours)) ?? []) ended.add(name);
     });
     const past = ({ expiresAt }: LivingSandbox) => expiresAt !== undefined && new Date(expiresAt) <= this.now;
-    // Of other stacks' processes nothing is known here: they may live where this one cannot see them.
+    const { host } = this.parts.environment;
+    // Of processes of other stacks and hosts (containers that share a home) nothing is known here.
     const orphaned = ({ foreign, worker }: LivingSandbox) =>
-      foreign !== true && worker !== undefined && !workerIsAlive(worker);
+      foreign !== true && worker !== undefined && hostOf(worker) === host && !workerIsAlive(worker);
     return living
       .filter((each) => past(each) || orphaned(each) || ended.has(each.name))
       .map(({ name }) => name);
@@ -154,6 +155,10 @@ export function workerIsAlive(worker: string): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
   return !hasEnded(pid);
+}
+
+function hostOf(worker: string): string {
+  return worker.slice(0, worker.lastIndexOf(':'));
 }
 
 /** False where the system does not say. */

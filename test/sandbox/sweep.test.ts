@@ -155,6 +155,14 @@ test('what says that its worker is gone is swept without a ledger, and when the 
   await expect(keepSweeping({ ...byMarks, ledger }, () => {})).rejects.toThrow(/not known/);
 });
 
+test('a worker of another host that shares the home is not judged by process ids', async () => {
+  const theirs = await made(SELF, 3_600_000, { worker: dead.replace(HOST, 'another') });
+  expect((await sweep(false)).reaped).toEqual([]);
+  const environment = { host: 'another', identity: 'another:1' };
+  const there = { ledger: db.ledger, environment, driver: () => driver };
+  expect((await sweepSandboxes(there, { starting: false })).reaped).toEqual([theirs]);
+});
+
 test('a worker that starts does not wait for what it ends', async () => {
   const stuck = await made(dead);
   const whole = driver;
