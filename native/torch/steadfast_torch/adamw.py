@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from steadfast_protocol.learner import HalfDone, Tensors
+from steadfast_protocol.learner import HalfDone
+from steadfast_protocol.stored import Tensors
 
 from .weights import Arrays, Weights, copied
 

@@ -9,8 +9,9 @@ import torch
 import transformers
 
 from steadfast_protocol.batch import Episode
-from steadfast_protocol.learner import Tensors, UpdateResult
+from steadfast_protocol.learner import UpdateResult
 from steadfast_protocol.plan import Plan
+from steadfast_protocol.stored import Tensors, TensorStored
 
 from . import FORMAT_VERSION
 from .adamw import BETA1, BETA2, Moments
@@ -26,6 +27,7 @@ class TorchLearner:
         self.model, self._sampling = model, sampling
         self.base, self.base_digest = model.base, model.base_digest
         self.vocab, self.context = model.vocab, model.context
+        self.stored = TensorStored(self)
         lora = model.options.lora
         what = "full" if lora is None else lora.name
         digests = f"base:{self.base_digest[7:19]} tokenizer:{tokenizer_digest[:12]}"

@@ -1,9 +1,8 @@
 """Checkpoint folders: written aside, synced, renamed into place; read only when every byte is as the manifest says.
 
-`step-0007/` holds `model.safetensors`, `optimizer.safetensors`, `session.json` (applied operations with their
-reports) and, written last, `manifest.json` (`CheckpointManifest` of core/trainer.ts). A folder under its final
-name is therefore complete, and a half-written one has another name and no manifest. Tensors are written one at a
-time and read through a memory map: a checkpoint may be larger than memory.
+`step-0007/` holds the learner's files (`stored`), `session.json` (applied operations with their reports) and, written
+last, `manifest.json` (`CheckpointManifest` of core/trainer.ts). A folder under its final name is therefore complete,
+and a half-written one has another name and no manifest.
 """
 
 import errno
@@ -13,36 +12,44 @@ import json
 import mmap
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-import numpy as np
+from typing import Generic
 
 from .faults import TrainerFault
-from .learner import Learner, Tensors
-from .tensors import decode_safetensors, digest_tensors, require_tensors, safetensors_parts
+from .learner import Learner, O, W
+from .stored import Buffer, Loaded, write_file
 
-FILES = ("model.safetensors", "optimizer.safetensors", "session.json")
 _MANIFEST = "manifest.json"
-
-Buffer = bytes | memoryview | mmap.mmap
+_SESSION = "session.json"
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Generic[W, O]):
     """All that a training session is: weights, optimizer, and the operations applied: op, base, batch, plan, report."""
 
     run: str
     step: int
-    weights: Tensors
-    optimizer: Tensors
+    weights: W
+    optimizer: O
     weight_digest: str
     optimizer_digest: str
     applied: tuple[dict, ...]
 
 
-def write_checkpoint(snapshot: Snapshot, folder: str, learner: Learner) -> tuple[str, dict]:
+@dataclass(frozen=True)
+class Saved(Generic[W, O]):
+    """A checkpoint that verified. `loaded` is to be closed."""
+
+    run: str
+    step: int
+    applied: tuple[dict, ...]
+    loaded: Loaded[W, O]
+    manifest: dict
+
+
+def write_checkpoint(snapshot: Snapshot[W, O], folder: str, learner: Learner[W, O]) -> tuple[str, dict]:
     """(path, manifest). The same snapshot again returns what is there; another one of the same step is `conflict`."""
     path = os.path.join(os.path.abspath(folder), f"step-{snapshot.step:04d}")
     present = _present(path, learner)
@@ -56,13 +63,7 @@ def write_checkpoint(snapshot: Snapshot, folder: str, learner: Learner) -> tuple
         raise TrainerFault(
             "conflict", f"{path}: holds step {present['step']} of {present['run']} with other weights"
         )
-    contents: dict[str, Iterable[Buffer]] = {
-        "model.safetensors": safetensors_parts(snapshot.weights, {"format": "1"}),
-        "optimizer.safetensors": safetensors_parts(snapshot.optimizer, {"format": "1"}),
-        "session.json": [
-            _text({"run": snapshot.run, "step": snapshot.step, "applied": list(snapshot.applied)})
-        ],
-    }
+    session = _text({"run": snapshot.run, "step": snapshot.step, "applied": list(snapshot.applied)})
     manifest = {
         "format": 1,
         "run": snapshot.run,
@@ -75,13 +76,21 @@ def write_checkpoint(snapshot: Snapshot, folder: str, learner: Learner) -> tuple
         "numerics": learner.numerics(),
         "createdAt": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
-    _publish(path, contents, manifest)
+
+    def fill(aside: str) -> None:
+        manifest["files"] = [
+            *learner.stored.write(aside, snapshot.weights, snapshot.optimizer),
+            write_file(aside, _SESSION, [session]),
+        ]
+        write_file(aside, _MANIFEST, [_text(manifest)])
+
+    _publish(path, fill)
     return path, manifest
 
 
-def read_checkpoint(path: str, learner: Learner) -> tuple[Snapshot, dict]:
-    """Snapshot (views of the files) and manifest. Raises `bad_checkpoint` naming the file for anything not as written."""
-    manifest = _manifest(path, learner.build)
+def read_checkpoint(path: str, learner: Learner[W, O]) -> Saved[W, O]:
+    """Raises `bad_checkpoint` naming the file for anything not as written."""
+    manifest = _manifest(path, learner)
     contents: dict[str, Buffer] = {}
     for entry in manifest["files"]:
         data = _read(os.path.join(path, entry["name"]))
@@ -94,47 +103,26 @@ def read_checkpoint(path: str, learner: Learner) -> tuple[Snapshot, dict]:
             )
         contents[entry["name"]] = data
     try:
-        snapshot = _snapshot(path, contents, learner.shapes())
+        session = json.loads(contents[_SESSION][:])
+        run, step, applied = session["run"], session["step"], tuple(session["applied"])
+        operations = [record["op"] for record in applied]
+        loaded = learner.stored.read(path, contents)
     except (ValueError, KeyError, TypeError) as error:
         raise TrainerFault("bad_checkpoint", f"{path}: {error}") from error
     for name, found in (
-        ("weightDigest", snapshot.weight_digest),
-        ("optimizerDigest", snapshot.optimizer_digest),
-        ("run", snapshot.run),
-        ("step", snapshot.step),
-        ("appliedOps", [record["op"] for record in snapshot.applied]),
+        ("weightDigest", loaded.weight_digest),
+        ("optimizerDigest", loaded.optimizer_digest),
+        ("run", run),
+        ("step", step),
+        ("appliedOps", operations),
     ):
         if manifest.get(name) != found:
+            loaded.close()
             raise _bad(os.path.join(path, _MANIFEST), f"{name} {found}", str(manifest.get(name)))
-    return snapshot, manifest
+    return Saved(run, step, applied, loaded, manifest)
 
 
-def _snapshot(path: str, contents: dict[str, Buffer], shapes: Mapping[str, tuple[int, ...]]) -> Snapshot:
-    weights = _tensors(path, "model.safetensors", contents, dict(shapes))
-    moments = {f"{moment}.{name}": shape for name, shape in shapes.items() for moment in ("first", "second")}
-    optimizer = _tensors(path, "optimizer.safetensors", contents, moments | {"steps": (1,)})
-    session = json.loads(contents["session.json"][:])
-    return Snapshot(
-        session["run"],
-        session["step"],
-        weights,
-        optimizer,
-        digest_tensors(weights),
-        digest_tensors(optimizer),
-        tuple(session["applied"]),
-    )
-
-
-def _tensors(
-    path: str, name: str, contents: dict[str, Buffer], shapes: dict[str, tuple[int, ...]]
-) -> dict[str, np.ndarray]:
-    place = os.path.join(path, name)
-    tensors, _ = decode_safetensors(contents[name], place)
-    require_tensors(tensors, shapes, place)
-    return tensors
-
-
-def _manifest(path: str, build: str) -> dict:
+def _manifest(path: str, learner: Learner) -> dict:
     place = os.path.join(path, _MANIFEST)
     try:
         manifest = json.loads(_read(place)[:])
@@ -147,10 +135,11 @@ def _manifest(path: str, build: str) -> dict:
             raise ValueError("sizes and digests of another type")
     except (ValueError, KeyError, TypeError) as error:
         raise _bad(place, "a checkpoint manifest", repr(error)) from error
-    if facts != (1, build):
-        raise _bad(place, f"format 1 of build {build}", f"format {facts[0]} of build {facts[1]}")
-    if names != sorted(FILES):
-        raise _bad(place, f"files {sorted(FILES)}", str(names))
+    if facts != (1, learner.build):
+        raise _bad(place, f"format 1 of build {learner.build}", f"format {facts[0]} of build {facts[1]}")
+    expected = sorted((*learner.stored.names(), _SESSION))
+    if names != expected:
+        raise _bad(place, f"files {expected}", str(names))
     return manifest
 
 
@@ -159,7 +148,9 @@ def _present(path: str, learner: Learner) -> dict | None:
     if not os.path.lexists(path):
         return None
     try:
-        return read_checkpoint(path, learner)[1]
+        saved = read_checkpoint(path, learner)
+        saved.loaded.close()
+        return saved.manifest
     except TrainerFault as fault:
         aside = f"{path}.damaged-{os.getpid()}-{len(os.listdir(os.path.dirname(path)))}"
         os.rename(path, aside)
@@ -167,8 +158,8 @@ def _present(path: str, learner: Learner) -> dict | None:
         return None
 
 
-def _publish(path: str, contents: dict[str, Iterable[Buffer]], manifest: dict) -> None:
-    """Writes the files in order, then the manifest with their digests, into a folder aside, and renames it to `path`."""
+def _publish(path: str, fill: Callable[[str], None]) -> None:
+    """Has the files written into a folder aside, the manifest last, and renames it to `path`."""
     parent, name = os.path.split(path)
     aside = os.path.join(parent, f".{name}.writing-{os.getpid()}")
     try:
@@ -177,10 +168,7 @@ def _publish(path: str, contents: dict[str, Iterable[Buffer]], manifest: dict) -
         for left in glob.glob(os.path.join(glob.escape(parent), f".{name}.writing-*")):
             shutil.rmtree(left, ignore_errors=True)
         os.mkdir(aside)
-        for file_name, parts in contents.items():
-            entry = _write(os.path.join(aside, file_name), parts)
-            manifest["files"].append({"name": file_name} | entry)
-        _write(os.path.join(aside, _MANIFEST), [_text(manifest)])
+        fill(aside)
         _sync_folder(aside)
         os.rename(aside, path)
         _sync_folder(parent)
@@ -191,19 +179,6 @@ def _publish(path: str, contents: dict[str, Iterable[Buffer]], manifest: dict) -
         raise TrainerFault(
             "disk", f"{path}: the checkpoint could not be written: {reason}; nothing was changed"
         ) from error
-
-
-def _write(path: str, parts: Iterable[Buffer]) -> dict[str, int | str]:
-    """Size and SHA-256 of what was written and synced."""
-    digest, size = hashlib.sha256(), 0
-    with open(path, "xb") as file:
-        for part in parts:
-            file.write(part)
-            digest.update(part)
-            size += len(part)
-        file.flush()
-        os.fsync(file.fileno())
-    return {"bytes": size, "sha256": digest.hexdigest()}
 
 
 def _sync_folder(path: str) -> None:

@@ -1,10 +1,9 @@
 """What differs between trainers: weights `W`, optimizer state `O`, and one update of them.
 
-Tensors cross this interface as NumPy float32 by name: checkpoints, digests and shapes are the same for all. A mapping
-may make each array when it is asked for, so that weights on a device never lie in memory as a whole.
+How a state becomes digests and files is `stored` (steadfast_protocol.stored): the same for all trainers whose tensors
+are in one process, and a learner's own where they are spread over many.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -12,11 +11,10 @@ import numpy as np
 
 from .batch import Episode
 from .plan import Plan
+from .stored import Stored
 
 W = TypeVar("W")
 O = TypeVar("O")  # noqa: E741
-
-Tensors = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -41,24 +39,9 @@ class Learner(Protocol[W, O]):
     context: int
     base: W
     base_digest: str
-
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Every tensor that is trained, as digests and checkpoints name it."""
-        ...
+    stored: Stored[W, O]
 
     def fresh_optimizer(self) -> O: ...
-
-    def weight_tensors(self, weights: W) -> Tensors: ...
-
-    def optimizer_tensors(self, optimizer: O) -> Tensors:
-        """`first.<name>` and `second.<name>` of every weight, and `steps`, one float32."""
-        ...
-
-    def load_weights(self, tensors: Tensors) -> W:
-        """Copies tensors of `shapes`: they may be views of a file that goes away."""
-        ...
-
-    def load_optimizer(self, tensors: Tensors) -> O: ...
 
     def update(self, weights: W, optimizer: O, episodes: list[Episode], plan: Plan) -> UpdateResult[W, O]:
         """Forward, backward and optimizer step. `weights` stay as they are: they may be sampled from.

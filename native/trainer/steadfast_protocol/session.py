@@ -5,6 +5,7 @@ are called from one worker thread, one at a time; `state` and `status` may be re
 """
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Generic
 
@@ -13,7 +14,6 @@ from .checkpoint import Snapshot, read_checkpoint, write_checkpoint
 from .faults import TrainerFault
 from .learner import HalfDone, Learner, O, W
 from .plan import Plan
-from .tensors import digest_tensors
 
 
 @dataclass(frozen=True)
@@ -41,34 +41,37 @@ class Trainer(Generic[W, O]):
 
     @property
     def session(self) -> Session[W, O] | None:
-        return self._session
+        """None also where what held its weights has died: whoever needs it brings it back from a checkpoint."""
+        session = self._session
+        return session if session is not None and self.learner.stored.holds(session.weights) else None
 
     def open(self, run: str, path: str | None) -> None:
         """A new session from the base, or from a checkpoint that verifies."""
         learner = self.learner
         if path is None:
             optimizer = learner.fresh_optimizer()
-            digest = digest_tensors(learner.optimizer_tensors(optimizer))
+            digest = learner.stored.optimizer_digest(optimizer)
             opened = Session(run, 0, learner.base, optimizer, learner.base_digest, digest, ())
         else:
-            saved, _ = read_checkpoint(path, learner)
+            saved = read_checkpoint(path, learner)
             # A fork continues another run's weights and moments, and counts its own steps and operations.
             same = saved.run == run
-            opened = Session(
-                run,
-                saved.step if same else 0,
-                learner.load_weights(saved.weights),
-                learner.load_optimizer(saved.optimizer),
-                saved.weight_digest,
-                saved.optimizer_digest,
-                saved.applied if same else (),
-            )
+            with closing(saved.loaded) as loaded:
+                opened = Session(
+                    run,
+                    saved.step if same else 0,
+                    loaded.weights(),
+                    loaded.optimizer(),
+                    loaded.weight_digest,
+                    loaded.optimizer_digest,
+                    saved.applied if same else (),
+                )
         self._session = opened
         self._failed = {}
 
     def current(self, run: str) -> Session[W, O]:
         """The open session, or `not_open`."""
-        session = self._session
+        session = self.session
         if session is None or session.run != run:
             open_run = "none" if session is None else session.run
             raise TrainerFault("not_open", f"no session of {run} is open (open: {open_run})")
@@ -111,8 +114,8 @@ class Trainer(Generic[W, O]):
         result = learner.update(session.weights, session.optimizer, episodes, plan)
         weight_digest, optimizer_digest = session.weight_digest, session.optimizer_digest
         if not result.metrics["skipped"]:
-            weight_digest = digest_tensors(learner.weight_tensors(result.weights))
-            optimizer_digest = digest_tensors(learner.optimizer_tensors(result.optimizer))
+            weight_digest = learner.stored.weight_digest(result.weights)
+            optimizer_digest = learner.stored.optimizer_digest(result.optimizer)
         report = {
             "op": identity["op"],
             "baseDigest": identity["baseDigest"],
@@ -136,7 +139,7 @@ class Trainer(Generic[W, O]):
 
     def status(self, run: str, op: str) -> dict:
         """`unknown`, `done` with the report, or `failed` with the last error; who queues operations knows `running`."""
-        session = self._session
+        session = self.session
         if session is None or session.run != run:
             return {"state": "unknown"}
         known = session.record(op)
@@ -151,8 +154,8 @@ class Trainer(Generic[W, O]):
         snapshot = Snapshot(
             session.run,
             session.step,
-            learner.weight_tensors(session.weights),
-            learner.optimizer_tensors(session.optimizer),
+            session.weights,
+            session.optimizer,
             session.weight_digest,
             session.optimizer_digest,
             session.applied,
@@ -162,12 +165,12 @@ class Trainer(Generic[W, O]):
 
     def saved_weights(self, path: str) -> tuple[str, W]:
         """(weight version, weights) of a checkpoint that verifies; the session is left alone."""
-        saved, _ = read_checkpoint(path, self.learner)
-        return saved.weight_digest, self.learner.load_weights(saved.weights)
+        with closing(read_checkpoint(path, self.learner).loaded) as loaded:
+            return loaded.weight_digest, loaded.weights()
 
     def state(self) -> dict:
         """`TrainerState` without `served`."""
-        session = self._session
+        session = self.session
         if session is None:
             return {"build": self.learner.build, "step": 0, "appliedOps": []}
         return {

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from steadfast_protocol.batch import Episode
-from steadfast_protocol.learner import Tensors, UpdateResult
+from steadfast_protocol.learner import UpdateResult
 from steadfast_protocol.plan import MismatchBound, Plan
+from steadfast_protocol.stored import Tensors, TensorStored
 
 from .adamw import BETA1, BETA2, OptimizerState
 from .base import Base
@@ -28,6 +29,7 @@ class EmbeddedLearner:
         self.config = base.config
         self.vocab, self.context = base.config.vocab, base.config.context
         self._way, self._rows = way, rows
+        self.stored = TensorStored(self)
 
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         return self.config.shapes()

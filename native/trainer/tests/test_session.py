@@ -8,7 +8,6 @@ import sys
 import tempfile
 import unittest
 
-from steadfast_protocol.checkpoint import FILES
 from steadfast_protocol.faults import TrainerFault
 from steadfast_protocol.session import Trainer
 from steadfast_trainer.learner import EmbeddedLearner, build_name
@@ -161,7 +160,7 @@ class SessionTest(unittest.TestCase):
     def test_damaged_checkpoints_are_refused(self):
         self.update(1, 0)
         path = self.trainer.checkpoint("run", self.folder)["path"]
-        for name in (*FILES, "manifest.json"):
+        for name in (*self.trainer.learner.stored.names(), "session.json", "manifest.json"):
             file_path = os.path.join(path, name)
             with open(file_path, "rb") as file:
                 good = file.read()
