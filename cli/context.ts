@@ -103,6 +103,11 @@ export async function withStack<T>(work: (context: StackContext) => Promise<T>):
 
 const LOCAL: Partial<TemporalPlace> = {};
 
+/** Is there one to be asked, as `openStack` finds it? */
+export function isStackKnown(): boolean {
+  return (fromEnvironment(process.env) ?? readStack()) !== undefined;
+}
+
 function requireStackInfo(): StackInfo {
   const info = fromEnvironment(process.env) ?? readStack();
   if (info) return info;

@@ -3,14 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { checkpointWeights } from '../activities/serving/control.js';
 import { UsageError } from '../core/faults.js';
-import { campaignId, servingId } from '../core/keys.js';
+import { servingId } from '../core/keys.js';
 import { nearest } from '../core/nearest.js';
 import { ACTIVE, type ServedWeights, type ServingRow, type Servings } from '../core/serving/servings.js';
 import type { VllmSettings } from '../core/serving/settings.js';
+import { nameOf } from '../core/stage-configs.js';
 import { QUEUES, VLLM } from '../temporal.config.js';
 import { type StackContext, withStack } from './context.js';
 import { EXIT } from './exit.js';
 import { print, printJson, say } from './output.js';
+import { namedCheckpoint, parseCheckpointName } from './run/checkpoint-name.js';
 import { defined } from './run/defined.js';
 import { readRunFile } from './run/files.js';
 
@@ -95,18 +97,12 @@ async function weightsOf(
     const name = requireName(as ?? text.split('/').filter(Boolean).at(-1) ?? '');
     return { name, weights: { folder: text, weightVersion: name } };
   }
-  const named = /^(?:train\/)?([^@/]+)@(\d+|latest)$/.exec(text);
+  const named = parseCheckpointName(text);
   if (!named)
     throw new UsageError('weights', 'RUN@STEP, RUN@latest or an absolute folder', JSON.stringify(text));
-  const run = campaignId('train', named[1]!);
   const ledger = await context.ledger();
-  const rows = (await ledger.checkpoints(run)).filter(({ pruned }) => !pruned);
-  const row = named[2] === 'latest' ? rows[0] : rows.find(({ step }) => step === Number(named[2]));
-  if (!row) {
-    const steps = rows.map(({ step }) => step).join(', ') || 'none';
-    throw new UsageError('weights', `a checkpoint of ${run}: ${steps}`, text);
-  }
-  const name = as ?? `${named[1]}-step-${String(row.step).padStart(4, '0')}`;
+  const row = await namedCheckpoint(ledger, 'weights', named);
+  const name = as ?? `${nameOf(row.run)}-step-${String(row.step).padStart(4, '0')}`;
   return { name: requireName(name), weights: await checkpointWeights(ledger, row) };
 }
 

@@ -6,8 +6,8 @@ import type { Finding } from './cluster.js';
 import { UsageError } from './faults.js';
 
 export type CheckResult =
-  /** It holds; `found` says by what. */
-  | { readonly state: 'holds'; readonly found: string }
+  /** It holds; `found` says by what. `warning`: what a person should look at all the same. */
+  | { readonly state: 'holds'; readonly found: string; readonly warning?: string }
   | { readonly state: 'fails'; readonly problems: readonly Finding[] }
   /** It was not looked at, which is no problem of its own: `why` says so. */
   | { readonly state: 'skipped'; readonly why: string };

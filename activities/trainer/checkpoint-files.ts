@@ -125,7 +125,8 @@ function recordedProblems(
     });
 }
 
-async function fileProblems(file: string, bytes: number, sha256: string): Promise<string[]> {
+/** Of one file, against its record. */
+export async function fileProblems(file: string, bytes: number, sha256: string): Promise<string[]> {
   try {
     const { size } = await stat(file);
     if (size !== bytes) return [`${file}: expected ${bytes} bytes, found ${size}`];

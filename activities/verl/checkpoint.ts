@@ -12,7 +12,7 @@ const OTHER_PARTS = ['optim', 'extra_state'] as const;
 const SOME = 3;
 
 /** Place, what was expected, what was found; the first few. Never throws for what is wrong with the folder. */
-export async function wholeProblems(folder: string, world: number): Promise<readonly string[]> {
+export async function wholeProblems(folder: string, world: number, most = SOME): Promise<readonly string[]> {
   const actor = path.join(folder, 'actor');
   const other = await otherWorld(actor, world);
   if (other !== undefined) return [`${actor}: expected shards of ${world} processes, found some of ${other}`];
@@ -26,19 +26,25 @@ export async function wholeProblems(folder: string, world: number): Promise<read
       archives.push(path.join(actor, `${part}_world_size_${world}_rank_${rank}.pt`));
   }
   for (const archive of archives) {
-    if (found.length >= SOME) break;
+    if (found.length >= most) break;
     const problem = await archiveProblem(archive);
     if (problem) found.push(problem);
   }
-  return found.slice(0, SOME);
+  return found.slice(0, most);
 }
 
 async function otherWorld(actor: string, world: number): Promise<number | undefined> {
+  return (await worlds(actor)).find((found) => found !== world);
+}
+
+/** Processes that have saved a step, as its files say; undefined: none. */
+export async function savedWorld(folder: string): Promise<number | undefined> {
+  return (await worlds(path.join(folder, 'actor')))[0];
+}
+
+async function worlds(actor: string): Promise<readonly number[]> {
   const names = await readdir(actor).catch(() => []);
-  return names
-    .flatMap((name) => SHARD.exec(name)?.[1] ?? [])
-    .map(Number)
-    .find((found) => found !== world);
+  return names.flatMap((name) => SHARD.exec(name)?.[1] ?? []).map(Number);
 }
 
 /** Of a whole one: every file by its digest. A file whose size and time are known is not read again. */

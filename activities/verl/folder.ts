@@ -18,7 +18,7 @@ import { isObject } from '../../core/message.js';
 
 const STEP_FOLDER = /^global_step_(\d+)$/;
 const UNUSABLE = 'unusable_step_';
-const TRACKER = 'latest_checkpointed_iteration.txt';
+export const TRACKER = 'latest_checkpointed_iteration.txt';
 
 export interface Owner {
   readonly run: string;
@@ -78,8 +78,13 @@ async function ownerAt(place: string): Promise<Partial<Owner> | undefined> {
 
 /** The step that the tracker names; undefined: none. */
 export async function trackedStep(folder: string): Promise<number | undefined> {
-  const text = await textOf(path.join(folder, TRACKER));
+  const text = await trackedText(folder);
   return text !== undefined && /^\d+\s*$/.test(text) ? Number(text) : undefined;
+}
+
+/** What the tracker holds, whatever that is; undefined: there is none. */
+export function trackedText(folder: string): Promise<string | undefined> {
+  return textOf(path.join(folder, TRACKER));
 }
 
 /** Replaces it as a whole, or removes it. */

@@ -234,7 +234,7 @@ class Job {
         const words = `loss or gradient was no finite number in ${notFinite.steps} steps, from step ${notFinite.from} on`;
         throw new Fault('trainer', words, { code: 'not_finite' });
       }
-      if (Date.now() - heard > times.silentMs) throw this.#hung(process);
+      if (Date.now() - heard > this.#silentMs) throw this.#hung(process);
       if (Date.now() - tidied > times.tidyMs) {
         tidied = Date.now();
         tools.boundLog(process.log);
@@ -250,8 +250,12 @@ class Job {
     if (newest !== null && newest !== this.note.checkpoint) await this.tell({ checkpoint: newest });
   }
 
+  get #silentMs(): number {
+    return this.run.config.trainer.silentMs ?? this.deps.times.silentMs;
+  }
+
   #hung(process: HostProcess): Fault {
-    const words = `no new metrics for ${this.deps.times.silentMs / 1_000} s: it hangs (log: ${process.log})`;
+    const words = `no new metrics for ${this.#silentMs / 1_000} s: it hangs (log: ${process.log})`;
     const said = this.#said(process);
     return new Fault('trainer', said === '' ? words : `${words}\n${said}`, { code: 'hung' });
   }

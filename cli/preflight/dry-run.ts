@@ -117,7 +117,9 @@ function verlText({ id, config }: Resolved) {
 }
 
 function sayCheck({ name, result }: NamedResult): void {
-  if (result.state === 'holds') say(`${pc.green('✓')} ${name}: ${result.found}`);
-  else if (result.state === 'skipped') say(pc.dim(`- ${name}: not checked, ${result.why}`));
+  if (result.state === 'holds') {
+    say(`${pc.green('✓')} ${name}: ${result.found}`);
+    if (result.warning !== undefined) say(`${pc.yellow('!')} ${name}: ${result.warning}`);
+  } else if (result.state === 'skipped') say(pc.dim(`- ${name}: not checked, ${result.why}`));
   else for (const problem of result.problems) say(`${pc.red('✗')} ${findingText(problem)}`);
 }

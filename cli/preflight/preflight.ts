@@ -17,6 +17,7 @@ import { pool } from './checks/pool.js';
 import { proxies } from './checks/proxies.js';
 import { secrets } from './checks/secrets.js';
 import { sharedFolder } from './checks/shared-folder.js';
+import { silence } from './checks/silence.js';
 import { stack } from './checks/stack.js';
 import { tools } from './checks/tools.js';
 import { torchModel } from './checks/torch-model.js';
@@ -26,7 +27,7 @@ import { versions } from './checks/versions.js';
 const FIRST: readonly Check[] = [stack, known, providers, pool];
 const CLUSTER: readonly Check<ClusterAsked>[] = [
   ...[layout, overrides, hosts, gpus, versions, model, inputs],
-  ...[sharedFolder, disk, existing, clocks],
+  ...[sharedFolder, disk, existing, clocks, silence],
 ];
 const TORCH: readonly Check[] = [torchModel];
 const BESIDE: readonly Check[] = [support];

@@ -1,11 +1,11 @@
 /** Options that several verbs share, and what they mean. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../../core/faults.js';
-import { campaignId } from '../../core/keys.js';
 import type { ProviderTable } from '../../core/limits/rates.js';
 import { endpointUrl, type RunFile } from '../../core/schemas/run-file.js';
 import { isPoolName, type Place, POOL_FORM, PRIORITIES, type Priority, placeOf } from '../../core/sharing.js';
 import { LANES, MAX_LANES } from '../../temporal.config.js';
+import { parseCheckpointName } from './checkpoint-name.js';
 
 export interface StageOptions {
   readonly file?: string;
@@ -87,11 +87,10 @@ export function parseModel(text: string, tokenizer?: string): NonNullable<RunFil
     throw new UsageError('--tokenizer', 'a model of the form https://host/v1#model', text);
   if (text === 'base') return { kind: 'trainer', checkpoint: 'base' };
   if (text === 'scripted') return { kind: 'scripted', errorRate: 0, turnDelayMs: 0 };
-  const named = /^(served:)?(?:train\/)?([^@:]+)@(\d+|latest)$/.exec(text);
-  if (named) {
-    const step = named[3] === 'latest' ? 'latest' : Number(named[3]);
-    const checkpoint = { run: campaignId('train', named[2]!), step } as const;
-    return named[1] ? { kind: 'served', checkpoint, format: 'qwen3_xml' } : { kind: 'trainer', checkpoint };
+  const served = text.startsWith('served:');
+  const checkpoint = parseCheckpointName(served ? text.slice('served:'.length) : text);
+  if (checkpoint) {
+    return served ? { kind: 'served', checkpoint, format: 'qwen3_xml' } : { kind: 'trainer', checkpoint };
   }
   // It may hold a password.
   const found = url

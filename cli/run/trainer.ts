@@ -65,6 +65,7 @@ function verlConfig(
     rollout: { ...VERL.rollout, ...defined(written.rollout) },
     pins: { packages: pins.packages, files: pins.files },
     restarts: written.restarts ?? VERL.restarts,
+    ...(written.silentMs === undefined ? {} : { silentMs: written.silentMs }),
     overrides: written.overrides ?? {},
     serving: defined(written.serving),
   };

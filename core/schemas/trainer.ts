@@ -78,6 +78,8 @@ const verl = z.strictObject({
     files: z.array(z.strictObject({ file: z.string().min(1), sha256 })),
   }),
   restarts: z.int().min(0).max(1_000).optional(),
+  /** From five minutes, below which a healthy start is taken for one that hangs, to a week. */
+  silentMs: z.int().min(300_000).max(604_800_000).optional(),
   overrides: z
     .record(
       z

@@ -70,6 +70,8 @@ export interface VerlConfig {
   };
   /** Times that the job is started again from its newest checkpoint that verifies. */
   readonly restarts: number;
+  /** No new metrics for so long, ms, from a start on: it hangs. Absent: the default. */
+  readonly silentMs?: number;
   /** Further settings of Verl by their full names; none that another part of the run file decides. */
   readonly overrides: Readonly<Record<string, string | number | boolean | null>>;
   /** How its checkpoints are served, where it is not by the defaults. */

@@ -9,7 +9,7 @@ import type { Servings } from '../serving/servings.js';
 export type Jobs = Pick<Servings, 'intendServer' | 'serverStarted' | 'serverEnded' | 'openServers'>;
 
 export interface JobTimes {
-  /** No new line of metrics for so long: it hangs. From its start on, also before the first. */
+  /** No new line of metrics for so long, where its run does not say otherwise: it hangs. From its start on, also before the first. */
   readonly silentMs: number;
   readonly backoffMs: { readonly first: number; readonly longest: number };
   /** From SIGTERM to SIGKILL. */

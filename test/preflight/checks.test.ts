@@ -5,6 +5,7 @@ import { clockProblems } from '../../cli/preflight/checks/clocks.js';
 import { retained } from '../../cli/preflight/checks/disk.js';
 import { layoutProblems } from '../../cli/preflight/checks/layout.js';
 import { proxyProblems } from '../../cli/preflight/checks/proxies.js';
+import { silenceResult } from '../../cli/preflight/checks/silence.js';
 import { estimateOf } from '../../cli/preflight/estimate.js';
 import { uncheckedTrainConfig } from '../../cli/run/resolve.js';
 import type { TrainConfig } from '../../core/campaign.js';
@@ -141,6 +142,30 @@ describe('checkpoints that stay', () => {
     [{ last: 3, every: 10 }, 4, 5, 1],
   ])('%j of %i steps, every %i: %i', (keep, steps, saveEvery, count) => {
     expect(retained({ keep, steps, saveEvery })).toBe(count);
+  });
+});
+
+describe('how long a job may be silent', () => {
+  const asked = (silentMs: unknown) =>
+    reference(({ trainer }) => {
+      trainer.silentMs = silentMs;
+    }).trainer;
+
+  it('is the run file’s, else the default, and no part of the identity of runs that do not say', () => {
+    expect(asked(600_000).silentMs).toBe(600_000);
+    expect('silentMs' in reference().trainer).toBe(false);
+  });
+
+  it.each([299_999, 0, -1, 604_800_001, '4h', 1.5])('%s is refused', (silentMs) => {
+    expect(() => asked(silentMs)).toThrow(/trainer\.silentMs: expected/);
+  });
+
+  it('is told, with a warning where a step is thought to take longer', () => {
+    const found = 'ended and started again after 4.0 h without metrics of a step';
+    expect(silenceResult(14_400_000, undefined)).toEqual({ state: 'holds', found });
+    expect(silenceResult(14_400_000, 3.9)).toEqual({ state: 'holds', found });
+    const warning = expect.stringContaining('are estimated at 4.1 h. Raise trainer.silentMs.');
+    expect(silenceResult(14_400_000, 4.1)).toEqual({ state: 'holds', found, warning });
   });
 });
 

@@ -12,6 +12,7 @@ import type { TrainConfig } from '../../core/campaign.js';
 import { campaignClaim } from '../../core/claim.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { runFileSchema } from '../../core/schemas/run-file.js';
+import type { VerlConfig } from '../../core/trainers/config.js';
 import type { JobNote, JobTimes } from '../../core/verl/job.js';
 import { boundLog, openLog, sizeOf, tail } from '../../infra/stack/logs.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
@@ -88,8 +89,11 @@ export class JobHost {
   }
 
   /** A run of 6 steps, saved every 2, by 4 processes; in the ledger, and running. */
-  async claim(name: string, change: Partial<TrainConfig> & { restarts?: number } = {}): Promise<string> {
-    const { restarts = 3, ...rest } = change;
+  async claim(
+    name: string,
+    change: Partial<TrainConfig> & { restarts?: number; silentMs?: number } = {},
+  ): Promise<string> {
+    const { restarts = 3, silentMs, ...rest } = change;
     const reference = referenceFile();
     const { tasks: _, ...train } = reference.train;
     const [first] = reference.trainer.hosts;
@@ -103,7 +107,10 @@ export class JobHost {
         hosts: [{ ...first, name: this.host, gpus: 4 }],
       },
     });
-    const config = { ...uncheckedTrainConfig(file, createDeskbench(), ['a', 'b']), ...rest };
+    const resolved = uncheckedTrainConfig(file, createDeskbench(), ['a', 'b']);
+    // Shorter than a run file may say.
+    const trainer = { ...(resolved.trainer as VerlConfig), ...(silentMs === undefined ? {} : { silentMs }) };
+    const config = { ...resolved, trainer, ...rest };
     const id = `train/${name}`;
     await this.db.ledger.claimCampaign(campaignClaim(id, config, null));
     return id;

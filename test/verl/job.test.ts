@@ -115,6 +115,13 @@ describe('it is started again from the newest checkpoint that verifies', () => {
     expect(host.starts().map(({ from }) => from)).toContain(2);
   });
 
+  test('how long it may be silent, its run says', async () => {
+    await host.mood({ faults: [{ at: 3, what: 'hang' }] });
+    const patient = await host.claim(`job-${runs++}`, { restarts: 50, silentMs: 4_000 });
+    expect(await host.keep(patient).ended).toMatchObject({ checkpoint: 6 });
+    expect((await host.note(patient)).problem).toMatch(/^hung: no new metrics for 4 s/);
+  });
+
   test('loss that is no number: from before it, whatever was saved meanwhile', async () => {
     await host.mood({
       // It is still there when the third is seen.
