@@ -18,7 +18,8 @@ export const INVARIANTS = {
   steps_in_line: 'the steps of a run are 1, 2, 3 ..., each once, and only the last may be unfinished',
   lineage: 'weights form one line: the base of a step is the weight after the step before it',
   operations: 'a step whose weights moved has exactly one operation that is done, with the same digests',
-  batches: 'the batch of every operation is in the artifact store, and its bytes are unchanged',
+  batches:
+    'the batch of every operation and the token records that it refers to are in the artifact store, and their bytes are unchanged',
   groups: 'the groups of a step have the rewards of their attempts, and the state that follows from them',
   checkpoints: 'a checkpoint holds the weights that are recorded for its step',
 } as const;

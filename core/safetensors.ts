@@ -44,20 +44,9 @@ export function encodeTensors({ tensors, metadata }: TensorFile): Uint8Array {
 
 /** Throws `Fault('artifacts', code: 'corrupt')` for bytes that are not such a file. */
 export function decodeTensors(bytes: Uint8Array): TensorFile {
-  const corrupt = (found: string): Fault =>
-    new Fault('artifacts', `safetensors: ${found}`, { code: 'corrupt', retry: false });
-  if (bytes.length < 8) throw corrupt(`${bytes.length} bytes are no file`);
-  const headerBytes = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
-  if (headerBytes > MAX_HEADER_BYTES || 8 + headerBytes > bytes.length)
-    throw corrupt(`header of ${headerBytes} bytes`);
-  const data = bytes.subarray(8 + headerBytes);
+  const { metadata, entries, data } = split(bytes);
   const tensors = new Map<string, TensorArray>();
-  let metadata: Record<string, string> = {};
-  for (const [name, entry] of Object.entries(parseHeader(bytes.subarray(8, 8 + headerBytes), corrupt))) {
-    if (name === '__metadata__') {
-      metadata = entry as Record<string, string>;
-      continue;
-    }
+  for (const [name, entry] of Object.entries(entries)) {
     const { dtype, data_offsets: offsets } = entry as { dtype?: unknown; data_offsets?: unknown };
     const [from, to] = Array.isArray(offsets) ? (offsets as unknown[]) : [];
     if (typeof dtype !== 'string' || !(dtype in DTYPES))
@@ -74,6 +63,11 @@ export function decodeTensors(bytes: Uint8Array): TensorFile {
     tensors.set(name, new type(copy.buffer, 0, copy.byteLength / type.BYTES_PER_ELEMENT));
   }
   return { tensors, metadata };
+}
+
+/** The metadata alone; no tensor is copied. Throws as `decodeTensors`. */
+export function decodeMetadata(bytes: Uint8Array): TensorFile['metadata'] {
+  return split(bytes).metadata;
 }
 
 /** The tensor of this name and type. Throws `Fault('artifacts', code: 'corrupt')` when it is not there. */
@@ -96,13 +90,31 @@ function dtypeOf(array: TensorArray): Dtype {
   return array instanceof Uint8Array ? 'U8' : 'F32';
 }
 
-function parseHeader(bytes: Uint8Array, corrupt: (found: string) => Fault): Record<string, unknown> {
+interface Parts {
+  readonly metadata: TensorFile['metadata'];
+  /** What the header says of each tensor. */
+  readonly entries: Readonly<Record<string, unknown>>;
+  /** The tensors' bytes, a view. */
+  readonly data: Uint8Array;
+}
+
+function split(bytes: Uint8Array): Parts {
+  if (bytes.length < 8) throw corrupt(`${bytes.length} bytes are no file`);
+  const headerBytes = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  if (headerBytes > MAX_HEADER_BYTES || 8 + headerBytes > bytes.length)
+    throw corrupt(`header of ${headerBytes} bytes`);
   let header: unknown;
   try {
-    header = JSON.parse(new TextDecoder().decode(bytes));
+    header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + headerBytes)));
   } catch {
     throw corrupt('the header is no JSON');
   }
   if (typeof header !== 'object' || header === null) throw corrupt('the header is no JSON object');
-  return header as Record<string, unknown>;
+  const { __metadata__: metadata = {}, ...entries } = header as Record<string, unknown>;
+  if (typeof metadata !== 'object' || metadata === null) throw corrupt('its metadata is no JSON object');
+  return { metadata: metadata as TensorFile['metadata'], entries, data: bytes.subarray(8 + headerBytes) };
+}
+
+function corrupt(found: string): Fault {
+  return new Fault('artifacts', `safetensors: ${found}`, { code: 'corrupt', retry: false });
 }

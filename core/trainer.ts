@@ -118,6 +118,8 @@ export interface Trainer {
       readonly baseDigest: Digest;
       readonly batchDigest: Digest;
       readonly batchPath: string;
+      /** Where the token records of a batch of references lie, by digest. Paths are no part of the operation's identity. */
+      readonly recordPaths?: Readonly<Record<Digest, string>>;
       readonly plan: UpdatePlan;
     },
     signal: AbortSignal,

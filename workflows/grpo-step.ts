@@ -57,14 +57,14 @@ async function runStep(input: StepInput, control: Control): Promise<StepResult> 
   let batchDigest = start.batchDigest;
   if (start.state === 'sampling') {
     const groups = stepGroups(input, start);
-    await sampleGroups(input, control, groups, start.firstTry);
+    const { batchFormat } = await sampleGroups(input, control, groups, start.firstTry);
     const end = groups.end();
     if (end.state === 'failed') {
       await campaigns.failStep(run, step, end.message);
       return { state: end.solved ? 'solved' : 'failed', cause: end.message };
     }
     clock.lap('sampling');
-    batchDigest = (await campaigns.buildBatch(run, step)).batchDigest;
+    batchDigest = (await campaigns.buildBatch(run, step, batchFormat)).batchDigest;
     clock.lap('batch');
   }
   if (batchDigest === null) throw new Error(`step ${step} of ${run}: no batch was built`);
@@ -99,16 +99,17 @@ function stepGroups({ shape }: StepInput, start: StepStart): StepGroups {
   });
 }
 
+/** What the trainer said when it was last made ready. */
 async function sampleGroups(
   input: StepInput,
   control: Control,
   groups: StepGroups,
   firstTry: number,
-): Promise<void> {
+): Promise<Awaited<ReturnType<typeof trainers.readyTrainer>>> {
   const { run, step } = input;
-  let weightVersion = (await trainers.readyTrainer(run, step)).weightVersion;
+  let ready = await trainers.readyTrainer(run, step);
   const restorePolicy = singleFlight(async () => {
-    weightVersion = (await trainers.readyTrainer(run, step)).weightVersion;
+    ready = await trainers.readyTrainer(run, step);
   });
   const episodes = new EpisodeQueue(run, control);
   const queue: MemberStart[] = [];
@@ -127,7 +128,10 @@ async function sampleGroups(
     () => queue.shift(),
     async ({ round, group, member, taskId }) => {
       const summary = await settleAttempt(
-        { campaign: run, task: Number(taskId), slot: `${round}.${group}.${member}`, step, weightVersion },
+        {
+          ...{ campaign: run, task: Number(taskId), slot: `${round}.${group}.${member}`, step },
+          weightVersion: ready.weightVersion,
+        },
         { queue: episodes, firstTry, maxTries: input.maxTries, restorePolicy },
       );
       groups.memberDone(
@@ -140,6 +144,7 @@ async function sampleGroups(
       await enqueueStarts();
     },
   );
+  return ready;
 }
 
 /** The groups whose members are about to start, with the members of each: payloads stay small. */

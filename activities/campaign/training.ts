@@ -1,5 +1,6 @@
 /** The ledger's side of a training run: where a step begins, what it planned, its batch, its end. */
 import type { Digest } from '../../core/artifacts.js';
+import { type BatchFormat, SELF_CONTAINED } from '../../core/batch.js';
 import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import { attemptKey, stepId } from '../../core/keys.js';
@@ -124,16 +125,20 @@ export function createTrainingActivities(deps: CampaignDeps, configs: Configurat
       await ledger.noteOnCampaign(run, { solvedAt: step });
     },
 
-    /** Records the groups and writes the batch of the informative ones, by reference. Same rows, same bytes. */
+    /**
+     * Records the groups and writes the batch of the informative ones, by reference. Same rows and format, same bytes.
+     * Workflows and GPU workers from before batches of references name no format.
+     */
     async buildBatch(
       run: string,
       step: number,
+      format: BatchFormat = SELF_CONTAINED,
     ): Promise<{ readonly batchDigest: Digest; readonly episodes: number }> {
       const config = await configs.ofKind(run, 'train');
       const rows = await ledger.attempts(run, { step });
       const groups = await recordGroups(run, step, config, rows);
       const current = await stepRow(run, step);
-      const { bytes, episodes } = await assembleBatch(artifacts, config, { run, step }, rows);
+      const { bytes, episodes } = await assembleBatch(artifacts, config, { run, step }, rows, format);
       const batchDigest = await artifacts.put(bytes);
       await ledger.putStep({
         ...current,

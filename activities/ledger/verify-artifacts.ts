@@ -1,5 +1,6 @@
 /** Whether artifacts that rows refer to are there, with the bytes that they had. */
 import type { ArtifactStore, Digest } from '../../core/artifacts.js';
+import { recordsOf } from '../../core/batch.js';
 import { Fault } from '../../core/faults.js';
 
 /** Reads at once. Hashing is quick; what is bounded is memory. */
@@ -7,7 +8,7 @@ const AT_ONCE = 4;
 
 /**
  * `owner: what is wrong` for each artifact that is missing or corrupt; also for the token file, tools and tokenizer that
- * a trajectory names. Throws `Fault('artifacts')` when the store itself cannot be read.
+ * a trajectory names, and the token records that a batch refers to. Throws `Fault('artifacts')` when the store itself cannot be read.
  */
 export async function corruptArtifacts(
   artifacts: ArtifactStore,
@@ -42,6 +43,10 @@ async function problemOf(
     if (error instanceof Fault && error.code === 'bad_digest') return error.message;
     throw error;
   }
+  for (const { key, record } of recordsIn(bytes)) {
+    const state = await artifacts.verify(record);
+    if (state !== 'ok') return `token record ${record} of ${key} is ${state}`;
+  }
   const { tokens, reading = {} } = namedIn(bytes);
   if (tokens) {
     const state = await artifacts.verify(tokens);
@@ -55,6 +60,16 @@ async function problemOf(
     if (state !== 'ok') return `its ${what} ${named} are ${state}`;
   }
   return undefined;
+}
+
+/** Of a batch; none where the bytes are something else. */
+function recordsIn(bytes: Uint8Array): NonNullable<ReturnType<typeof recordsOf>> {
+  try {
+    return recordsOf(bytes) ?? [];
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'corrupt') return [];
+    throw error;
+  }
 }
 
 interface Named {

@@ -2,11 +2,13 @@
 import path from 'node:path';
 import { log } from '@temporalio/activity';
 import type { Digest } from '../../core/artifacts.js';
+import { type BatchFormat, batchFormatFor } from '../../core/batch.js';
 import { Fault } from '../../core/faults.js';
 import { stepId } from '../../core/keys.js';
 import type { UpdatePlan, UpdateReport } from '../../core/trainer.js';
 import { Configurations } from '../campaign/deps.js';
 import { sendOrAttach } from './attach.js';
+import { sendBatch } from './batch-request.js';
 import { sampledFolder, startFolder } from './checkpoint-paths.js';
 import { asRaced, bringTo, digestAfter, type LineageDeps } from './lineage.js';
 import { requireBatch } from './lost.js';
@@ -70,12 +72,16 @@ export function createTrainerActivities(deps: TrainerDeps) {
     /** The newest checkpoint of a run whose every byte is what its manifest says. */
     newestVerified: (run: string) => withTrainer(() => newestVerified(ledger, run)),
 
-    /** Makes the weights that `step` samples from current and samplable: those after the step before it. */
+    /**
+     * Makes the weights that `step` samples from current and samplable: those after the step before it. Says in which
+     * format the trainer reads the step's batch; an older worker does not.
+     */
     readyTrainer: (run: string, step: number) =>
-      withTrainer(async (signal): Promise<{ weightVersion: Digest }> => {
+      withTrainer(async (signal): Promise<{ weightVersion: Digest; batchFormat?: BatchFormat }> => {
         await requirePlan(trainer, (await configs.ofKind(run, 'train')).plan, signal);
         await bringTo(lineage, run, step - 1, signal);
-        return { weightVersion: await publishChecked(run, step - 1, signal) };
+        const batchFormat = batchFormatFor(await trainer.capabilities(signal));
+        return { weightVersion: await publishChecked(run, step - 1, signal), batchFormat };
       }),
 
     /**
@@ -105,15 +111,16 @@ export function createTrainerActivities(deps: TrainerDeps) {
         await wholeBatch(run, step, batchDigest);
         await ledger.intendOperation({ op, run, step, baseDigest, batchDigest, plan });
         await ledger.operationSent(op);
-        const batchPath = artifacts.path(batchDigest);
-        const request = { run, op, baseDigest, batchDigest, batchPath, plan };
-        const report = await sendOrAttach(trainer, request, signal).catch(async (error: unknown) => {
-          await noteOffPolicy(ledger, { run, step }, error);
-          const told = asRaced(error);
-          if (told instanceof Fault && told.kind === 'trainer' && !told.retry)
-            await ledger.operationFailed(op);
-          throw told;
-        });
+        const operation = { run, op, baseDigest, batchDigest, plan };
+        const report = await sendBatch(artifacts, operation, (request) =>
+          sendOrAttach(trainer, request, signal).catch(async (error: unknown) => {
+            await noteOffPolicy(ledger, { run, step }, error);
+            const told = asRaced(error);
+            if (told instanceof Fault && told.kind === 'trainer' && !told.retry)
+              await ledger.operationFailed(op);
+            throw told;
+          }),
+        );
         await ledger.operationDone(op, report);
         return brief(report);
       }),
@@ -132,7 +139,7 @@ export function createTrainerActivities(deps: TrainerDeps) {
         const weightVersion = await publishChecked(run, step, signal);
         const row = (await ledger.steps(run)).find((candidate) => candidate.step === step);
         await wholeBatch(run, step, row!.batchDigest!);
-        const sequences = probeSequences(await artifacts.get(row!.batchDigest!));
+        const sequences = await probeSequences(artifacts, row!.batchDigest!);
         const probed = await trainer.probe(weightVersion, sequences, signal);
         const maxDifference = largestDifference(probed.trainer, probed.sampler);
         const bound = await probeBound(trainer, signal);

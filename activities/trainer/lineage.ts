@@ -9,9 +9,10 @@ import type { Digest } from '../../core/artifacts.js';
 import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { Ledger, OperationRow } from '../../core/ledger.js';
-import type { Trainer, TrainerState, UpdatePlan } from '../../core/trainer.js';
+import type { Trainer, TrainerState } from '../../core/trainer.js';
 import { campaignRow } from '../campaign/deps.js';
 import { send } from './attach.js';
+import { sendBatch } from './batch-request.js';
 import { type BatchDeps, checkpointFolder, isGone, requireBatch } from './lost.js';
 
 export interface LineageDeps extends BatchDeps {
@@ -170,17 +171,11 @@ async function applyAgain(
   operation: OperationRow,
   signal: AbortSignal,
 ): Promise<Digest> {
-  const request = {
-    run,
-    op: operation.op,
-    baseDigest: operation.baseDigest,
-    batchDigest: operation.batchDigest,
-    batchPath: artifacts.path(operation.batchDigest),
-    plan: operation.plan as UpdatePlan,
-  };
-  const report = await send(trainer, request, signal).catch((error: unknown) => {
-    throw asRaced(error);
-  });
+  const report = await sendBatch(artifacts, { ...operation, run }, (request) =>
+    send(trainer, request, signal).catch((error: unknown) => {
+      throw asRaced(error);
+    }),
+  );
   const recorded = operation.report?.weightDigest;
   if (recorded !== undefined && report.weightDigest !== recorded) {
     throw mismatch(run, operation.step, recorded, report.weightDigest);

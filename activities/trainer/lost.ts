@@ -9,7 +9,7 @@ import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
 import type { Ledger, OperationRow } from '../../core/ledger.js';
 import { digestOf } from '../artifacts/local.js';
-import { assembleBatch } from '../campaign/batch.js';
+import { assembleAgain } from '../campaign/batch.js';
 import { campaignRow } from '../campaign/deps.js';
 
 export interface BatchDeps {
@@ -37,7 +37,7 @@ export async function requireBatch(
   if (refuseLost) throw refusal(lost);
   const config = (await campaignRow(ledger, run)).config as TrainConfig;
   const rows = await ledger.attempts(run, { step });
-  const { bytes } = await assembleBatch(artifacts, config, { run, step }, rows).catch((error: unknown) => {
+  const { bytes } = await assembleAgain(artifacts, config, operation, rows).catch((error: unknown) => {
     if (!(error instanceof Fault) || error.retry) throw error;
     throw refusal(`${lost}; and it cannot be made again: ${error.message}`, error);
   });

@@ -4,11 +4,12 @@
  */
 import { Fault } from '../../core/faults.js';
 import type { AttemptRow, OperationRow, StepRow } from '../../core/ledger.js';
-import type { UpdatePlan, UpdateReport } from '../../core/trainer.js';
+import type { UpdateReport } from '../../core/trainer.js';
 import { digestOf } from '../artifacts/local.js';
-import { assembleBatch } from '../campaign/batch.js';
+import { assembleAgain } from '../campaign/batch.js';
 import { endedGroups } from '../campaign/step-groups.js';
 import { samplingMetrics } from '../campaign/step-metrics.js';
+import { sendBatch } from './batch-request.js';
 import { requireBatch } from './lost.js';
 import { type ReplayDeps, type Restored, restoreBefore } from './replay-state.js';
 
@@ -85,7 +86,9 @@ export async function replayStep(
   if (before !== operation.baseDigest) return ended(null);
   const own = await requireBatch(deps, operation);
   if (own !== undefined) mended.push(own);
-  const report = await applyAgain(deps, operation, signal);
+  const report = await sendBatch(deps.artifacts, operation, (request) =>
+    deps.trainer.update(request, signal),
+  );
   for (const [name, what] of Object.entries(REPORTED) as [Reported, string][]) {
     if (operation.report?.[name] === undefined && report[name] === undefined) continue;
     comparison.add(what, operation.report?.[name], report[name]);
@@ -100,9 +103,11 @@ async function compareSampling(
   operation: OperationRow,
   comparison: Comparison,
 ): Promise<void> {
-  const attempts: readonly AttemptRow[] = await ledger.attempts(row.run, { step: row.step });
-  const { bytes } = await assembleBatch(artifacts, config, row, attempts);
-  comparison.add('batch made from the episodes', operation.batchDigest, digestOf(bytes));
+  const { run, step } = row;
+  const attempts: readonly AttemptRow[] = await ledger.attempts(run, { step });
+  const { batchDigest } = operation;
+  const { bytes } = await assembleAgain(artifacts, config, { run, step, batchDigest }, attempts);
+  comparison.add('batch made from the episodes', batchDigest, digestOf(bytes));
   const metrics = samplingMetrics(config, endedGroups(config, attempts), attempts);
   for (const [name, value] of Object.entries(metrics)) {
     if (name in row.metrics) comparison.add(name, row.metrics[name], value);
@@ -122,15 +127,6 @@ async function stateBefore(
     comparison.add('state before the step', baseDigest, error.message);
     return null;
   }
-}
-
-function applyAgain(
-  { artifacts, trainer }: ReplayDeps,
-  { run, op, baseDigest, batchDigest, plan }: OperationRow,
-  signal: AbortSignal,
-): Promise<UpdateReport> {
-  const batchPath = artifacts.path(batchDigest);
-  return trainer.update({ run, op, baseDigest, batchDigest, batchPath, plan: plan as UpdatePlan }, signal);
 }
 
 class Comparison {

@@ -5,7 +5,8 @@
  *   node dist/test/bench/batch-worker.js batch    DATABASE_URL ARTIFACTS
  *
  * `episodes` does what a sandbox worker does when an episode ends: token record, document, rows. `batch` is the pipeline
- * worker's `buildBatch`. Prints one line of JSON; `peakMb` is the most that was resident.
+ * worker's `buildBatch`, and what the GPU worker then sends. Prints one line of JSON; `peakMb` is the most that was
+ * resident.
  */
 import { readFileSync } from 'node:fs';
 import { createLocalArtifacts } from '../../activities/artifacts/local.js';
@@ -13,17 +14,21 @@ import { Configurations } from '../../activities/campaign/deps.js';
 import { createTrainingActivities } from '../../activities/campaign/training.js';
 import { createPool } from '../../activities/ledger/pool.js';
 import { createPgLedger } from '../../activities/ledger/postgres.js';
+import { sendBatch } from '../../activities/trainer/batch-request.js';
 import { trainConfig } from '../../cli/run/resolve.js';
 import { fingerprint } from '../../core/fingerprint.js';
 import { attemptKey, stepId } from '../../core/keys.js';
 import type { PlannedAttempt } from '../../core/ledger.js';
 import { randomStream } from '../../core/random.js';
 import { encodeTokens } from '../../core/tokens.js';
+import type { UpdateReport } from '../../core/trainer.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 
 const RUN = 'train/batch';
 const GROUP_SIZE = 8;
 const WEIGHTS = `sha256:${'b'.repeat(64)}`;
+const TURNS = 10;
+const CHARACTERS_A_TOKEN = 4;
 /** Qwen 3.5's. */
 const VOCABULARY = 248_000;
 
@@ -66,7 +71,10 @@ async function episodes([count = 0, prompt = 0, response = 0]: readonly number[]
     const bytes = encodeTokens(tokens);
     records += bytes.length;
     if (index === 0) json = JSON.stringify(asArrays(tokens)).length;
-    const document = new TextEncoder().encode(JSON.stringify({ key, tokens: await artifacts.put(bytes) }));
+    const record = await artifacts.put(bytes);
+    const document = new TextEncoder().encode(
+      JSON.stringify(documentOf(key, record, index, prompt, response)),
+    );
     documents += document.length;
     const trajectory = await artifacts.put(document);
     const passed = member % 2 === 0;
@@ -93,8 +101,38 @@ async function batch(): Promise<object> {
   const deps = { ledger, artifacts, reports: folder, suite: async () => createDeskbench() };
   const activities = createTrainingActivities(deps, new Configurations(ledger));
   await activities.beginStep(RUN, 1);
-  const { batchDigest, episodes } = await activities.buildBatch(RUN, 1);
-  return { path: artifacts.path(batchDigest), digest: batchDigest, episodes };
+  const { batchDigest, episodes } = await activities.buildBatch(RUN, 1, 3);
+  const operation = { run: RUN, op: 'op', baseDigest: WEIGHTS, batchDigest, plan: {} };
+  let sent: object | undefined;
+  await sendBatch(artifacts, operation, async ({ batchPath, recordPaths }) => {
+    sent = { batchPath, recordPaths };
+    return {} as UpdateReport;
+  });
+  return { ...sent, digest: batchDigest, episodes };
+}
+
+/**
+ * The conversation as text, the size that a real one has: every sampled token is in a turn's raw output and in the message
+ * that was read from it, everything else once.
+ */
+function documentOf(key: string, tokens: string, index: number, prompt: number, response: number): object {
+  const random = randomStream('bench', 'document', index);
+  const words = (count: number): string =>
+    Array.from({ length: count }, () =>
+      random
+        .uint32()
+        .toString(36)
+        .slice(0, CHARACTERS_A_TOKEN - 1),
+    ).join(' ');
+  const turns = Array.from({ length: TURNS }, () => words(Math.floor(response / TURNS)));
+  return {
+    ...{ format: 1, key, tokens },
+    messages: [
+      { role: 'system', content: words(prompt) },
+      ...turns.map((reasoning) => ({ role: 'assistant', reasoning, content: '', toolCalls: [] })),
+    ],
+    turns: turns.map((raw) => ({ raw, finishReason: 'stop', problems: [] })),
+  };
 }
 
 /** The prompt is not sampled, and all of the response is: the most that a record can hold. */

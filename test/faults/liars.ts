@@ -5,6 +5,8 @@
 import { createHash } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { encodeBatchIndex } from '../../core/batch.js';
+import { decodeTensors } from '../../core/safetensors.js';
 import type { CheckpointManifest, TrainerState, UpdateReport } from '../../core/trainer.js';
 import type { Forward, Intercept, ProxiedReply, ProxiedRequest } from './http-proxy.js';
 
@@ -14,6 +16,7 @@ interface UpdateBody {
   readonly baseDigest: string;
   readonly batchDigest: string;
   readonly batchPath: string;
+  readonly recordPaths?: Readonly<Record<string, string>>;
   readonly plan: object;
 }
 
@@ -77,6 +80,43 @@ export const LIARS: readonly Liar[] = [
         if (reply.status !== 422) return reply;
         const batchDigest = digestOfFile(body.batchPath);
         return batchDigest === undefined ? reply : forward(withBody(request, { ...body, batchDigest }));
+      }),
+  },
+  {
+    does: 'takes other paths for another operation',
+    foundBy: 'token-records',
+    make: () => {
+      const known = new Map<string, string>();
+      return onUpdates(async (request, body, forward) => {
+        const [id, paths] = [body.run + body.op, JSON.stringify(body.recordPaths)];
+        if (known.has(id) && known.get(id) !== paths) {
+          const refusal = { error: { code: 'conflict', message: 'other record paths' } };
+          return json({ status: 409, headers: {}, body: Buffer.alloc(0) }, refusal);
+        }
+        const reply = await forward(request);
+        if (reply.status === 200) known.set(id, paths);
+        return reply;
+      });
+    },
+  },
+  {
+    does: 'trains on what is there when a token record is gone',
+    foundBy: 'bad-token-records',
+    make: () =>
+      onUpdates(async (request, body, forward) => {
+        const reply = await forward(request);
+        if (reply.status !== 422 || !body.recordPaths) return reply;
+        return forward(withBody(request, { ...body, ...remainingBatch(body.batchPath, body.recordPaths) }));
+      }),
+  },
+  {
+    does: 'does not say whose token record is gone',
+    foundBy: 'bad-token-records',
+    make: () =>
+      onUpdates(async (request, _body, forward) => {
+        const reply = await forward(request);
+        if (reply.status !== 422) return reply;
+        return json(reply, { error: { code: 'bad_batch', message: 'a file cannot be read' } });
       }),
   },
   {
@@ -338,6 +378,22 @@ function negatedBatch(batchPath: string): { batchPath: string; batchDigest: stri
   for (let at = start + from; at < start + to; at += 4) bytes.writeFloatLE(-bytes.readFloatLE(at), at);
   const file = `${batchPath}.negated`;
   writeFileSync(file, bytes);
+  return { batchPath: file, batchDigest: digestOfFile(file)! };
+}
+
+/** The batch without the episodes whose records are not what they are called, as an index of the others. */
+function remainingBatch(batchPath: string, paths: Readonly<Record<string, string>>): Partial<UpdateBody> {
+  const { tensors, metadata } = decodeTensors(readFileSync(batchPath));
+  const keys = JSON.parse(metadata.keys!) as string[];
+  const records = JSON.parse(metadata.records!) as string[];
+  const of = (name: string, at: number) => Number(tensors.get(name)![at]);
+  const episodes = keys.map((key, at) => ({
+    ...{ key, record: records[at]!, advantage: of('advantages', at) },
+    ...{ length: of('lengths', at), sampled: of('sampled', at) },
+  }));
+  const whole = episodes.filter(({ record }) => paths[record] && digestOfFile(paths[record]) === record);
+  const file = `${batchPath}.remaining`;
+  writeFileSync(file, encodeBatchIndex({ run: 'r', step: 1, weightVersion: 'w', episodes: whole }));
   return { batchPath: file, batchDigest: digestOfFile(file)! };
 }
 

@@ -22,7 +22,7 @@ test('the embedded trainer keeps every promise', async () => {
   ]);
   expect(report.checks.map(({ name }) => name)).toEqual(CHECKS.map(({ name }) => name));
   expect(report.kind).toBe('embedded');
-});
+}, 300_000);
 
 describe('a trainer that', () => {
   test.each(LIARS)('$does is found by $foundBy', async ({ foundBy, make }) => {

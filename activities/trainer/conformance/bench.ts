@@ -8,7 +8,7 @@ import type { BatchEpisode } from '../../../core/batch.js';
 import type { OperationStatus, Trainer, UpdatePlan, UpdateReport } from '../../../core/trainer.js';
 import type { Capabilities } from './capabilities.js';
 import { Broken } from './check.js';
-import { sampleEpisodes, type WrittenBatch, writeBatch } from './material.js';
+import { sampleEpisodes, type WrittenBatch, type WrittenIndex, writeBatch, writeIndex } from './material.js';
 
 /** Runs of the suite; a session of one is nobody's work in progress. */
 export const OWN_RUNS = 'conformance/';
@@ -45,6 +45,8 @@ export interface Bench {
   readonly waitMs: number;
   readonly batches: readonly [WrittenBatch, WrittenBatch, WrittenBatch, WrittenBatch];
   write(episodes: readonly BatchEpisode[]): Promise<WrittenBatch>;
+  /** As a batch that refers to token records. */
+  writeIndex(episodes: readonly BatchEpisode[]): Promise<WrittenIndex>;
   /** A new session from the base, or from a checkpoint folder of this run. */
   open(options?: { readonly run?: string; readonly from?: string }): Promise<Session>;
 }
@@ -84,6 +86,7 @@ export class Session {
     return this.trainer.update(
       {
         ...{ run: this.run, op, baseDigest, batchDigest: batch.digest, batchPath: batch.path },
+        ...(batch.recordPaths ? { recordPaths: batch.recordPaths } : {}),
         plan: { ...PLAN, ...plan },
       },
       signal,
@@ -128,6 +131,7 @@ export async function createBenches(parts: BenchParts): Promise<(signal: AbortSi
     signal: checkSignal,
     base,
     write,
+    writeIndex: (episodes) => writeIndex(folder, base.weightVersion, episodes),
     batches: batches as unknown as Bench['batches'],
     async open({ run = `${name}-${++sessions}`, from } = {}) {
       await trainer.open(run, from, checkSignal);

@@ -1,4 +1,5 @@
 /** What a trainer says of itself, as far as the suite has to know it (docs/trainer-contract.md). */
+import { type BatchFormat, batchFormatFor } from '../../../core/batch.js';
 import { Fault } from '../../../core/faults.js';
 import { type PlanSupport, planSupport } from '../../../core/update-settings.js';
 
@@ -14,6 +15,8 @@ export interface Capabilities extends PlanSupport {
   readonly normalisation: readonly string[];
   readonly optimizerRestore: boolean;
   readonly batchByReference: boolean;
+  /** In which batches are sent to it. */
+  readonly batchFormat: BatchFormat;
   readonly batchInvariant: boolean;
 }
 
@@ -56,6 +59,7 @@ export function readCapabilities(value: Readonly<Record<string, unknown>>): Capa
     normalisation: names('normalisation'),
     optimizerRestore: at('optimizer', 'restore') === true,
     batchByReference: at('batchByReference') === true,
+    batchFormat: batchFormatFor(value),
     batchInvariant: at('sampling', 'batchInvariant') === true,
   };
 }

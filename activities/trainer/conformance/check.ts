@@ -52,13 +52,21 @@ export function close(what: string, found: number, expected: number, bound: numb
   throw new Broken(`${what}: expected ${expected} within ${bound}, found ${found}`);
 }
 
-/** The call must be refused with this code. */
-export async function refused(what: string, code: string, call: Promise<unknown>): Promise<void> {
+/** The call must be refused with this code, and with a message that names `naming`. */
+export async function refused(
+  what: string,
+  code: string,
+  call: Promise<unknown>,
+  naming = '',
+): Promise<void> {
   let answer: unknown;
   try {
     answer = await call;
   } catch (error) {
-    if (error instanceof Fault && error.code === code) return;
+    if (error instanceof Fault && error.code === code) {
+      if (error.message.includes(naming)) return;
+      throw new Broken(`${what}: expected a refusal that names ${naming}, found ${short(error.message)}`);
+    }
     const found = error instanceof Fault ? `${error.code}: ${error.message}` : String(error);
     throw new Broken(`${what}: expected a refusal with ${code}, found ${short(found)}`);
   }

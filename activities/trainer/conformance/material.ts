@@ -8,8 +8,9 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { groupAdvantages } from '../../../core/advantages.js';
 import type { Digest } from '../../../core/artifacts.js';
-import { type BatchEpisode, encodeBatch } from '../../../core/batch.js';
+import { type BatchEpisode, encodeBatch, encodeBatchIndex } from '../../../core/batch.js';
 import { type RandomStream, randomStream } from '../../../core/random.js';
+import { encodeTokens } from '../../../core/tokens.js';
 import type { Capabilities } from './capabilities.js';
 import { sample } from './sampling.js';
 
@@ -21,7 +22,11 @@ export interface WrittenBatch {
   readonly path: string;
   readonly digest: Digest;
   readonly episodes: readonly BatchEpisode[];
+  /** Where its token records lie, by digest; absent: it holds its tokens itself. */
+  readonly recordPaths?: Readonly<Record<Digest, string>>;
 }
+
+export type WrittenIndex = Required<WrittenBatch>;
 
 export interface Source {
   readonly endpoint: string;
@@ -90,8 +95,35 @@ export async function writeBatch(
   episodes: readonly BatchEpisode[],
 ): Promise<WrittenBatch> {
   const bytes = encodeBatch({ run: 'conformance', step: 1, weightVersion, episodes });
+  return { ...(await writeUnderDigest(folder, 'batch', bytes)), episodes };
+}
+
+/** Writes each token record, and the batch that refers to them. */
+export async function writeIndex(
+  folder: string,
+  weightVersion: Digest,
+  episodes: readonly BatchEpisode[],
+): Promise<WrittenIndex> {
+  const recordPaths: Record<Digest, string> = {};
+  const indexed = [];
+  for (const episode of episodes) {
+    const written = await writeUnderDigest(folder, 'tokens', encodeTokens(episode));
+    recordPaths[written.digest] = written.path;
+    const sampled = episode.sampled.filter((one) => one !== 0).length;
+    const { key, advantage, ids } = episode;
+    indexed.push({ key, advantage, record: written.digest, length: ids.length, sampled });
+  }
+  const bytes = encodeBatchIndex({ run: 'conformance', step: 1, weightVersion, episodes: indexed });
+  return { ...(await writeUnderDigest(folder, 'index', bytes)), episodes, recordPaths };
+}
+
+export async function writeUnderDigest(
+  folder: string,
+  what: string,
+  bytes: Uint8Array,
+): Promise<{ readonly path: string; readonly digest: Digest }> {
   const hex = createHash('sha256').update(bytes).digest('hex');
-  const file = path.join(folder, `batch-${hex}.safetensors`);
+  const file = path.join(folder, `${what}-${hex}.safetensors`);
   await writeFile(file, bytes);
-  return { path: file, digest: `sha256:${hex}`, episodes };
+  return { path: file, digest: `sha256:${hex}` };
 }

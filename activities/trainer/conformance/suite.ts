@@ -18,12 +18,14 @@ import { NUMBER_CHECKS } from './numbers.js';
 import { OFF_POLICY_CHECKS } from './off-policy.js';
 import { REPLY_CHECKS } from './replies.js';
 import { RESTORE_CHECKS } from './restore.js';
+import { TOKEN_RECORD_CHECKS } from './token-records.js';
 import { UPDATE_CHECKS } from './updates.js';
 import { WEIGHT_CHECKS } from './weights.js';
 
 /** In the order in which they are best read. */
 export const CHECKS: readonly Check[] = [
   ...UPDATE_CHECKS,
+  ...TOKEN_RECORD_CHECKS,
   ...REPLY_CHECKS,
   ...RESTORE_CHECKS,
   ...CHECKPOINT_CHECKS,

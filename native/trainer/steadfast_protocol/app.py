@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from .batch import FORMATS
 from .completions import parse_request, reply, token_ids
 from .faults import TrainerFault
 from .http_server import Call
@@ -99,6 +100,7 @@ class App:
             "normalisation": ["token-mean"],
             "importance": ["truncated"],
             "batchByReference": True,
+            "batchFormats": list(FORMATS),
             "numerics": self._learner.numerics(),
             **({} if self._format is None else {"format": self._format}),
         } | self._learner.capabilities()
@@ -126,10 +128,11 @@ class App:
         run, op, base, batch, path = (
             _text(body, name) for name in ("run", "op", "baseDigest", "batchDigest", "batchPath")
         )
+        records = _record_paths(body)
         self._queued[op] += 1
         # Shielded: a caller that goes away does not take the update with it; it asks `status` later.
         work = asyncio.ensure_future(
-            self._work(self._trainer.update, run, op, base, batch, path, body.get("plan"))
+            self._work(self._trainer.update, run, op, base, batch, path, body.get("plan"), records)
         )
         work.add_done_callback(
             lambda done: self._queued.subtract([op]) or done.cancelled() or done.exception()
@@ -181,3 +184,11 @@ def _text(body: dict, name: str) -> str:
 
 def _optional_text(body: dict, name: str) -> str | None:
     return None if body.get(name) is None else _text(body, name)
+
+
+def _record_paths(body: dict) -> dict[str, str]:
+    """Where token records lie, by digest; none where the batch holds its tokens itself."""
+    value = body.get("recordPaths", {})
+    if not isinstance(value, dict) or not all(isinstance(path, str) for path in value.values()):
+        raise TrainerFault("bad_request", "recordPaths: expected paths by digest")
+    return value

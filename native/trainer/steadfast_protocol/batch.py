@@ -1,18 +1,21 @@
-"""The training batch as docs/contracts.md describes it: read by reference, checked, and sorted by key."""
+"""The training batch as docs/contracts.md describes it: read by reference, checked, and sorted by key.
 
-import hashlib
+Batches of formats 1 and 2 hold their tokens; one of format 3 names the token record of each episode by its digest, and
+whoever sends it says where the records lie.
+"""
+
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from .faults import TrainerFault
 from .tensors import decode_safetensors
+from .token_record import Tokens, decode_tokens, read_checked, read_tokens, require_axis
 
-_TYPES = {"ids": "<i4", "logprobs": "<f4", "lengths": "<i4", "advantages": "<f4"}
-#: By format: the tensor that says which tokens were sampled. Batches of the first one have a byte a token, and a
-#: log-probability of every token.
-_SAMPLED = {"1": "sampled", "2": "bits"}
+#: What `capabilities` says.
+FORMATS = (1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -26,76 +29,103 @@ class Episode:
     advantage: float
 
 
-def read_batch(path: str, digest: str, vocab: int, context: int) -> list[Episode]:
-    """Episodes in key order. Raises `bad_batch` for a file that is not there, not `digest`, or malformed."""
+def read_batch(
+    path: str, digest: str, vocab: int, context: int, record_paths: Mapping[str, str] | None = None
+) -> list[Episode]:
+    """Episodes in key order. Raises `bad_batch` for a file that is not there, not its digest, or malformed.
+
+    `record_paths`: where token records lie, by digest; what is wrong with one is said with its episode.
+    """
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise TrainerFault("bad_batch", f"{path}: cannot be read: {error.strerror}") from error
-    found = "sha256:" + hashlib.sha256(data).hexdigest()
-    if found != digest:
-        raise TrainerFault("bad_batch", f"{path}: expected {digest}, found {found}")
-    try:
-        tensors, metadata = decode_safetensors(data, path)
-        return sorted(_episodes(tensors, metadata, vocab, context), key=lambda episode: episode.key)
+        tensors, metadata = decode_safetensors(read_checked(path, digest), "batch")
+        if metadata.get("format") == "3":
+            episodes = _referred(tensors, metadata, vocab, context, record_paths or {})
+        else:
+            episodes = _contained(tensors, metadata, vocab, context)
     except ValueError as error:
         raise TrainerFault("bad_batch", f"{path}: {error}") from error
+    return sorted(episodes, key=lambda episode: episode.key)
 
 
-def _episodes(
+def _contained(
     tensors: dict[str, np.ndarray], metadata: dict[str, str], vocab: int, context: int
 ) -> list[Episode]:
-    chosen_by = _SAMPLED.get(str(metadata.get("format")))
-    if chosen_by is None:
-        raise ValueError(f"metadata format: expected 1 or 2, found {metadata.get('format')}")
-    for name, dtype in (_TYPES | {chosen_by: "u1"}).items():
-        if name not in tensors or tensors[name].ndim != 1 or tensors[name].dtype != np.dtype(dtype):
-            raise ValueError(
-                f"tensor {name}: expected one axis of {dtype}, found {_describe(tensors.get(name))}"
-            )
-    keys = json.loads(metadata.get("keys", "null"))
-    lengths, ids = tensors["lengths"], tensors["ids"]
-    if not isinstance(keys, list) or len(keys) != len(lengths) or len(set(keys)) != len(keys) or not keys:
-        raise ValueError(f"metadata keys: expected {len(lengths)} different keys, at least one")
-    if len(tensors["advantages"]) != len(lengths):
-        raise ValueError(f"tensor advantages: expected {len(lengths)}, found {len(tensors['advantages'])}")
-    if lengths.min() < 2 or lengths.max() > context or int(lengths.sum(dtype=np.int64)) != len(ids):
-        raise ValueError(f"tensor lengths: expected 2 to {context} tokens each and {len(ids)} in all")
-    sampled, logprobs = _samples(tensors, chosen_by, len(ids))
-    if ids.min() < 0 or ids.max() >= vocab:
-        raise ValueError(f"tensor ids: expected 0 to {vocab - 1}, found {ids.min()} to {ids.max()}")
-    if not np.isfinite(tensors["logprobs"]).all() or not np.isfinite(tensors["advantages"]).all():
-        raise ValueError("tensors logprobs and advantages: expected finite numbers")
+    version = metadata.get("format")
+    if version not in ("1", "2"):
+        raise ValueError(f"metadata format: expected one of {list(FORMATS)}, found {version}")
+    keys, lengths, advantages = _members(tensors, metadata)
+    tokens = decode_tokens(tensors, version, vocab)
+    if lengths.min() < 2 or lengths.max() > context or int(lengths.sum(dtype=np.int64)) != len(tokens.ids):
+        raise ValueError(f"tensor lengths: expected 2 to {context} tokens each and {len(tokens.ids)} in all")
     episodes, start = [], 0
-    for key, length, advantage in zip(keys, lengths.tolist(), tensors["advantages"].tolist(), strict=True):
+    for key, length, advantage in zip(keys, lengths.tolist(), advantages, strict=True):
         part = slice(start, start + length)
-        chosen = sampled[part]
-        if chosen[0] or not chosen.any():
-            raise ValueError(
-                f"episode {key}: expected sampled tokens after a first token that was not sampled"
-            )
-        episodes.append(Episode(key, ids[part], chosen, logprobs[part], advantage))
+        own = Tokens(tokens.ids[part], tokens.sampled[part], tokens.logprobs[part])
+        episodes.append(_episode(key, own, advantage))
         start += length
     return episodes
 
 
-def _samples(tensors: dict[str, np.ndarray], name: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """(sampled [T] bool, logprobs [T], 0 where nothing was sampled)."""
-    found, logprobs = tensors[name], tensors["logprobs"]
-    if name == "sampled":
-        if len(found) != count or len(logprobs) != count:
-            raise ValueError(f"tensors sampled and logprobs: expected {count} entries")
-        return found != 0, logprobs
-    if len(found) != -(-count // 8):
-        raise ValueError(f"tensor bits: expected {-(-count // 8)} bytes, found {len(found)}")
-    sampled = np.unpackbits(found, count=count, bitorder="little").view(bool)
-    if int(sampled.sum()) != len(logprobs):
-        raise ValueError(f"tensor logprobs: expected {int(sampled.sum())} entries, found {len(logprobs)}")
-    full = np.zeros(count, np.float32)
-    full[sampled] = logprobs
-    return sampled, full
+def _referred(
+    tensors: dict[str, np.ndarray],
+    metadata: dict[str, str],
+    vocab: int,
+    context: int,
+    record_paths: Mapping[str, str],
+) -> list[Episode]:
+    keys, lengths, advantages = _members(tensors, metadata)
+    (counts,) = require_axis(tensors, {"sampled": "<i4"})
+    records = _names(metadata, "records")
+    if not len(keys) == len(counts) == len(records):
+        raise ValueError(
+            f"expected a record and a count for each of {len(keys)} episodes,"
+            f" found {len(records)} and {len(counts)}"
+        )
+    episodes = []
+    for key, record, length, count, advantage in zip(
+        keys, records, lengths.tolist(), counts.tolist(), advantages, strict=True
+    ):
+        try:
+            if record not in record_paths:
+                raise ValueError("the request does not say where it lies (recordPaths)")
+            own = read_tokens(record_paths[record], record, vocab)
+            if (len(own.ids), int(own.sampled.sum())) != (length, count):
+                raise ValueError(
+                    f"expected {length} tokens, {count} of them sampled,"
+                    f" found {len(own.ids)} and {int(own.sampled.sum())}"
+                )
+            if length > context:
+                raise ValueError(f"expected at most {context} tokens, found {length}")
+        except ValueError as error:
+            place = record_paths.get(record, "no path")
+            raise ValueError(f"episode {key}: token record {record} ({place}): {error}") from error
+        episodes.append(_episode(key, own, advantage))
+    return episodes
 
 
-def _describe(tensor: np.ndarray | None) -> str:
-    return "nothing" if tensor is None else f"{tensor.dtype} {list(tensor.shape)}"
+def _members(
+    tensors: dict[str, np.ndarray], metadata: dict[str, str]
+) -> tuple[list[str], np.ndarray, list[float]]:
+    """(keys, lengths, advantages): one of each an episode, at least one episode."""
+    lengths, advantages = require_axis(tensors, {"lengths": "<i4", "advantages": "<f4"})
+    keys = _names(metadata, "keys")
+    if len(keys) != len(lengths) or len(set(keys)) != len(keys) or not keys:
+        raise ValueError(f"metadata keys: expected {len(lengths)} different keys, at least one")
+    if len(advantages) != len(lengths):
+        raise ValueError(f"tensor advantages: expected {len(lengths)}, found {len(advantages)}")
+    if not np.isfinite(advantages).all():
+        raise ValueError("tensor advantages: expected finite numbers")
+    return keys, lengths, advantages.tolist()
+
+
+def _names(metadata: dict[str, str], name: str) -> list[str]:
+    found = json.loads(metadata.get(name, "null"))
+    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+        raise ValueError(f"metadata {name}: expected a list of strings")
+    return found
+
+
+def _episode(key: str, tokens: Tokens, advantage: float) -> Episode:
+    if tokens.sampled[0] or not tokens.sampled.any():
+        raise ValueError(f"episode {key}: expected sampled tokens after a first token that was not sampled")
+    return Episode(key, tokens.ids, tokens.sampled, tokens.logprobs, advantage)

@@ -5,6 +5,7 @@ are called from one worker thread, one at a time; `state` and `status` may be re
 """
 
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Generic
@@ -78,9 +79,19 @@ class Trainer(Generic[W, O]):
         return session
 
     def update(
-        self, run: str, op: str, base_digest: str, batch_digest: str, batch_path: str, plan: dict
+        self,
+        run: str,
+        op: str,
+        base_digest: str,
+        batch_digest: str,
+        batch_path: str,
+        plan: dict,
+        record_paths: Mapping[str, str] | None = None,
     ) -> dict:
-        """Applies `op` once and returns its report; the same operation again returns the same report."""
+        """Applies `op` once and returns its report; the same operation again returns the same report.
+
+        Where batch and token records lie is no part of what the operation is.
+        """
         session = self.current(run)
         settings = Plan.parse(plan)
         identity = {"op": op, "baseDigest": base_digest, "batchDigest": batch_digest, "plan": plan}
@@ -94,7 +105,7 @@ class Trainer(Generic[W, O]):
                 "stale_base", f"{op}: the weights are {session.weight_digest}, not {base_digest}"
             )
         try:
-            self._session, report = self._apply(session, identity, batch_path, settings)
+            self._session, report = self._apply(session, identity, batch_path, record_paths, settings)
         except HalfDone as error:
             # Nothing of it may be used: whoever asks next finds no session, and brings it back from a checkpoint.
             self._session = None
@@ -106,11 +117,18 @@ class Trainer(Generic[W, O]):
         return report
 
     def _apply(
-        self, session: Session[W, O], identity: dict, batch_path: str, plan: Plan
+        self,
+        session: Session[W, O],
+        identity: dict,
+        batch_path: str,
+        record_paths: Mapping[str, str] | None,
+        plan: Plan,
     ) -> tuple[Session[W, O], dict]:
         started = time.perf_counter()
         learner = self.learner
-        episodes = read_batch(batch_path, identity["batchDigest"], learner.vocab, learner.context)
+        episodes = read_batch(
+            batch_path, identity["batchDigest"], learner.vocab, learner.context, record_paths
+        )
         result = learner.update(session.weights, session.optimizer, episodes, plan)
         weight_digest, optimizer_digest = session.weight_digest, session.optimizer_digest
         if not result.metrics["skipped"]:

@@ -61,6 +61,8 @@ def decode_safetensors(data: bytes | mmap, place: str) -> tuple[dict[str, np.nda
     if not isinstance(header, dict):
         raise ValueError(f"{place}: expected a JSON object as header, found {type(header).__name__}")
     metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise ValueError(f"{place}: expected text by name as metadata")
     tensors = {name: _tensor(data, 8 + length, name, entry, place) for name, entry in header.items()}
     return tensors, metadata
 

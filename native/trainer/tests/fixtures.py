@@ -1,10 +1,12 @@
 """Small real parts for the tests: a tiny desk's conversations, a tokenizer and weights made from them, batches."""
 
 import hashlib
+import json
 import os
 
 import numpy as np
 
+from steadfast_protocol.batch import Episode
 from steadfast_protocol.tensors import encode_safetensors
 from steadfast_trainer.base import Base, load_base, save_base
 from steadfast_trainer.chat import Call, Conversation, Turn
@@ -74,7 +76,8 @@ def write_batch(folder: str, base: Base, seed: int, episodes: int = 6, zero: boo
     sampled[starts + 5] = 1
     advantages = np.zeros(episodes) if zero else rng.standard_normal(episodes)
     keys = [f"train/t/step-0001 · task · 0.0.{i}" for i in rng.permutation(episodes)]
-    data = encode_safetensors(
+    return write_file(
+        folder,
         {
             "ids": rng.integers(0, base.config.vocab, total).astype(np.int32),
             "bits": np.packbits(sampled, bitorder="little"),
@@ -82,14 +85,43 @@ def write_batch(folder: str, base: Base, seed: int, episodes: int = 6, zero: boo
             "lengths": lengths.astype(np.int32),
             "advantages": advantages.astype(np.float32),
         },
-        {"format": "2", "run": "t", "step": "1", "keys": _json(keys), "weightVersion": base.digest},
+        {"format": "2", "run": "t", "step": "1", "keys": json.dumps(keys), "weightVersion": base.digest},
     )
+
+
+def write_index(folder: str, episodes: list[Episode], version: str = "2") -> tuple[str, str, dict[str, str]]:
+    """(path, digest, record paths) of a batch that refers to token records of format `version`."""
+    records, paths = [], {}
+    for episode in episodes:
+        tensors = {"ids": episode.ids, "bits": np.packbits(episode.sampled, bitorder="little")}
+        tensors["logprobs"] = episode.logprobs[episode.sampled]
+        if version == "1":
+            tensors = {"ids": episode.ids, "sampled": episode.sampled.astype(np.uint8)}
+            tensors["logprobs"] = episode.logprobs
+        path, digest = write_file(folder, tensors, {"format": version})
+        records.append(digest)
+        paths[digest] = path
+    path, digest = write_file(
+        folder,
+        {
+            "lengths": np.array([len(episode.ids) for episode in episodes], np.int32),
+            "sampled": np.array([episode.sampled.sum() for episode in episodes], np.int32),
+            "advantages": np.array([episode.advantage for episode in episodes], np.float32),
+        },
+        {
+            "format": "3",
+            "keys": json.dumps([episode.key for episode in episodes]),
+            "records": json.dumps(records),
+        },
+    )
+    return path, digest, paths
+
+
+def write_file(folder: str, tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> tuple[str, str]:
+    """(path, digest)."""
+    data = encode_safetensors(tensors, metadata)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     path = os.path.join(folder, digest[7:23])
     with open(path, "wb") as file:
         file.write(data)
     return path, digest
-
-
-def _json(keys: list[str]) -> str:
-    return "[" + ",".join(f'"{key}"' for key in keys) + "]"

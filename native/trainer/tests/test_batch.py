@@ -59,7 +59,7 @@ class BatchTest(unittest.TestCase):
             "advantages": set_entry("advantages", 0, np.nan),
             "keys": fewer_keys,
             "first token": first_sampled,
-            "format": lambda _, metadata: metadata.update(format="3"),
+            "format": lambda _, metadata: metadata.update(format="4"),
             "tensor logprobs": lambda tensors, _: tensors.pop("logprobs") is None,
             "tensor bits": lambda tensors, _: tensors.update(bits=tensors["bits"].astype(np.int32)),
             "bytes": lambda tensors, _: tensors.update(bits=tensors["bits"][:-1]),
