@@ -22,6 +22,8 @@ export const METRICS = {
   steadfast_sampled_tokens: 'tokens that the policy sampled in ended episodes',
   steadfast_sandbox_starts: 'sandboxes that were started, by isolation, result and whether one was waiting',
   steadfast_sandbox_start_seconds: 'how long that took, by isolation',
+  steadfast_idle_run_seconds:
+    'of running training runs, seconds since the steps of one last moved on; the longest',
 } as const;
 
 type Name = keyof typeof METRICS;
@@ -93,6 +95,11 @@ function ended({ outcome, reused, fault, sampledTokens }: EpisodeSummary): void 
   if (reused) return;
   if (fault) add('steadfast_system_errors', 1, { fault });
   add('steadfast_sampled_tokens', sampledTokens, {});
+}
+
+export function idleRun(seconds: number): void {
+  const name = 'steadfast_idle_run_seconds';
+  meter().createGauge(name, 'float', undefined, METRICS[name]).set(seconds);
 }
 
 /** The same driver, whose starts are counted. */

@@ -21,6 +21,7 @@ import { programFacts } from './program-facts.js';
 import { runWorker } from './run-worker.js';
 import { requireSameStore } from './same-store.js';
 import { suiteRegistry } from './suites.js';
+import { watchRuns } from './watch-runs.js';
 
 await workerMain(async (environment) => {
   const pool = createPool(environment.databaseUrl, { applicationName: 'steadfast pipeline worker' });
@@ -33,6 +34,7 @@ await workerMain(async (environment) => {
     reports: path.join(environment.home, 'reports'),
     program: programFacts(),
   };
+  if (environment.metricsAddress !== undefined) watchRuns(pool);
   await runWorker(environment, {
     taskQueue: QUEUES.pipeline,
     workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },

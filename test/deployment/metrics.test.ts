@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { SandboxDriver } from '../../core/sandbox.js';
 import { freePort } from '../../infra/stack/free-port.js';
 import { metricsAddressOf } from '../../workers/environment.js';
-import { counting, countingStarts, METRICS, metricsOptions } from '../../workers/metrics.js';
+import { counting, countingStarts, idleRun, METRICS, metricsOptions } from '../../workers/metrics.js';
 import { until } from '../e2e/until.js';
 import { ROOT } from '../import-graph.js';
 
@@ -35,6 +35,7 @@ test('episodes, faults, waits and sandboxes', async () => {
   const counted = countingStarts(driver);
   await counted.create({ ...request, name: 'good' });
   await expect(counted.create({ ...request, name: 'bad' })).rejects.toThrow('no');
+  idleRun(7.5);
 
   const read = async () => (await fetch(`http://${address}/metrics`)).text();
   const text = await until('all metrics', async () => {
@@ -54,6 +55,7 @@ test('episodes, faults, waits and sandboxes', async () => {
   expect(value(/^steadfast_activities_in_flight\{.*activity="runEpisode"/)).toBe('0');
   expect(value(/^steadfast_queue_wait_seconds_count/)).toBe('3');
   expect(value(/^steadfast_sandbox_starts_total\{.*result="failed"/)).toBe('1');
+  expect(value(/^steadfast_idle_run_seconds/)).toBe('7.5');
   const page = readFileSync(join(ROOT, 'docs', 'deployment.md'), 'utf8');
   expect(Object.keys(METRICS).filter((name) => !page.includes(`\`${name}`))).toEqual([]);
 }, 150_000);
