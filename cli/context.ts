@@ -10,6 +10,7 @@ import type { Ledger } from '../core/ledger.js';
 import type { LedgerReads } from '../core/ledger-reads.js';
 import type { Rates } from '../core/limits/rates.js';
 import type { Schedules } from '../core/nightly/schedule.js';
+import type { GpuHosts } from '../core/serving/gpu-hosts.js';
 import type { Servings } from '../core/serving/servings.js';
 import { homeFolder } from '../infra/setup/root.mjs';
 import { readStack, type StackInfo } from '../infra/stack/info.js';
@@ -26,6 +27,8 @@ export interface StackContext {
   schedules(): Promise<Schedules>;
   /** Weights on GPU hosts. */
   servings(): Promise<Servings>;
+  /** Who has which GPU host. */
+  gpuHosts(): Promise<GpuHosts>;
   temporal(): Promise<Client>;
   /** Ends every connection that was opened. Idempotent. */
   close(): Promise<void>;
@@ -64,6 +67,10 @@ export function openStack(info: StackInfo = requireStackInfo()): StackContext {
     servings: once(async () => {
       const { createPgServings } = await import('../activities/ledger/servings.js');
       return createPgServings(await pool());
+    }),
+    gpuHosts: once(async () => {
+      const { createPgGpuHosts } = await import('../activities/ledger/gpu-hosts.js');
+      return createPgGpuHosts(await pool());
     }),
     artifacts: once(async () => {
       const { createLocalArtifacts } = await import('../activities/artifacts/local.js');

@@ -57,7 +57,7 @@ export async function asServingHost(
     hashes: new HashCache(path.join(home, 'model-hashes.json')),
     tools: hostTools(home),
     times: SERVING,
-    busy: () => createPgGpuHosts(pool).jobAt(host),
+    busy: async () => (await createPgGpuHosts(pool).jobs()).get(host),
   };
   const job: JobDeps = {
     ...{ ledger: createPgLedger(pool), jobs, host, say: tell, times: JOB },

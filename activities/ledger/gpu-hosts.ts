@@ -69,12 +69,8 @@ export function createPgGpuHosts(pool: pg.Pool, { waitMs = WAIT_MS } = {}): GpuH
     async releaseHosts(run) {
       await database.run(TAKEN, [run, []]);
     },
-    async jobAt(host) {
-      const found = (await jobs(database.run)).find((job) => job.host === host);
-      return found && jobWords(found);
-    },
-    async jobHosts() {
-      return (await jobs(database.run)).map(({ host }) => host);
+    async jobs() {
+      return new Map((await jobs(database.run)).map((job) => [job.host, jobWords(job)]));
     },
   };
 }

@@ -24,7 +24,7 @@ import { paused } from './paused.js';
 export interface ServingControlDeps {
   readonly ledger: Ledger;
   readonly servings: Servings;
-  readonly gpuHosts: Pick<GpuHosts, 'jobHosts'>;
+  readonly gpuHosts: Pick<GpuHosts, 'jobs'>;
 }
 
 export interface NextHosts {
@@ -91,7 +91,7 @@ export function createServingControl({ ledger, servings, gpuHosts }: ServingCont
         (other) => other.name !== name && ACTIVE.includes(other.state),
       );
       const serving = busy.flatMap(({ host }) => (host === null ? [] : [host]));
-      const taken = new Set([...serving, ...(await gpuHosts.jobHosts())]);
+      const taken = new Set([...serving, ...(await gpuHosts.jobs()).keys()]);
       const seen = recent(await servings.hosts());
       const allowed = row.spec.hosts.length === 0 ? seen : row.spec.hosts;
       // Where it was it may still run; a host that somebody else has is the last to be asked.

@@ -21,6 +21,7 @@ import type { RunOptions } from './options.js';
 import { requirePool } from './pool.js';
 import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
 import { requireSandboxes, sandboxLines } from './sandboxes.js';
+import { checkServed } from './served-check.js';
 import { shortLists } from './short-lists.js';
 import { storeTokenizer } from './tokenizer.js';
 import { requireTrainerSupport } from './trainer-support.js';
@@ -132,22 +133,28 @@ export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {
 /** Everything resolved and checked, all that does not hold is listed; nothing is started. */
 async function dryRun(
   id: string,
-  config: CampaignConfig,
+  asked: CampaignConfig,
   { json = false, providers = {}, place = {} }: RunOptions,
 ): Promise<void> {
-  const { known, problems } = await preflight(id, config, { providers, place });
+  const { config, known, problems, lines } = await preflight(id, asked, { providers, place });
   if (problems.length > 0) process.exitCode = EXIT.usage;
   const words = problems.map(({ message }) => message);
-  if (json) return printJson({ id, config, providers, known: known?.state ?? null, problems: words });
+  if (json)
+    return printJson({ id, config, providers, known: known?.state ?? null, found: lines, problems: words });
   print(JSON.stringify(config, shortLists, 2));
   for (const line of providerLines(providers)) print(line);
   for (const line of await sandboxLines(config)) print(line);
+  for (const line of lines) print(line);
   for (const problem of words) say(`${pc.red('✗')} ${problem}`);
   if (words.length > 0) say(`${id} could not be started; nothing was.`);
   else say(known ? `${id} exists and is ${known.state}.` : `${id} would be started. Nothing was.`);
 }
 
 interface Preflight {
+  /** As it would be started. */
+  readonly config: CampaignConfig;
+  /** What was found, beside problems. */
+  readonly lines: readonly string[];
   readonly known: CampaignRow | undefined;
   readonly problems: readonly Error[];
 }
@@ -155,7 +162,7 @@ interface Preflight {
 /** With a running stack what only its ledger knows is checked too: the name, and the model's checkpoint. */
 async function preflight(
   id: string,
-  config: CampaignConfig,
+  asked: CampaignConfig,
   { providers, place }: { readonly providers: ProviderTable; readonly place: Place },
 ): Promise<Preflight> {
   const { examine } = await import('../../infra/stack/preflight.js');
@@ -164,24 +171,27 @@ async function preflight(
   const workers = { pipeline: 1, sandbox: 1, gpu: 1 };
   const checks = await examine({ home: homeFolder(), services: SERVICES, workers });
   const problems: Error[] = checks.flatMap(({ problem }) => problem ?? []);
-  problems.push(...(await problemOf(() => requireSandboxes(config))));
+  problems.push(...(await problemOf(() => requireSandboxes(asked))));
   const info = readStack();
   if (!info) {
-    problems.push(...(await problemOf(async () => requireUsed(config, providers))));
-    return { known: undefined, problems };
+    problems.push(...(await problemOf(async () => requireUsed(asked, providers))));
+    return { config: asked, lines: [], known: undefined, problems };
   }
   const context = openStack(info);
   try {
     const ledger = await context.ledger();
+    const config = await asServed(ledger, asked);
     const known = await ledger.campaign(id);
+    const served = await checkServed(context, config);
     problems.push(
       ...changedProblem(known, config),
       ...(await problemOf(() => requireModel(ledger, config))),
       ...(await problemOf(async () => checkProviders(await context.rates(), config, providers))),
       ...(await problemOf(() => requireTrainerSupport(config, info.trainerUrl))),
       ...(await problemOf(() => requirePool(context, place.pool))),
+      ...served.problems,
     );
-    return { known, problems };
+    return { config, lines: served.lines, known, problems };
   } finally {
     await context.close();
   }

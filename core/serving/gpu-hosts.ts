@@ -20,8 +20,6 @@ export interface GpuHosts {
   takeHosts(run: string): Promise<HostTaken | undefined>;
   /** Idempotent. What a process of its job still has stays taken until the process has ended. */
   releaseHosts(run: string): Promise<void>;
-  /** The job that has a host, in words; undefined: none. */
-  jobAt(host: string): Promise<string | undefined>;
-  /** Hosts that jobs have. */
-  jobHosts(): Promise<readonly string[]>;
+  /** The jobs that have hosts, in words, by host. */
+  jobs(): Promise<ReadonlyMap<string, string>>;
 }

@@ -56,8 +56,8 @@ test('a run has all its hosts or waits for the first that somebody else has, and
     host: b,
     words: `a server of weights${names}, which eval/night needs, has the GPUs of ${b}`,
   });
-  expect(await hosts.jobAt(a)).toBe(`the job of ${mine} has the GPUs of ${a}`);
-  expect(await hosts.jobAt(c)).toBeUndefined();
+  expect((await hosts.jobs()).get(a)).toBe(`the job of ${mine} has the GPUs of ${a}`);
+  expect((await hosts.jobs()).get(c)).toBeUndefined();
   // Nobody else gets what it has, and what it has not got is free.
   await expect(serve(a, `late${names}`)).rejects.toMatchObject({ code: 'host_busy', retry: false });
   await serve(c, `other${names}`);
@@ -139,7 +139,7 @@ describe('what is left', () => {
       const mine = await run('mine', a, b);
       await hosts.takeHosts(mine);
       await db.ledger.noteOnCampaign(mine, {}, state);
-      expect(await hosts.jobAt(b)).toBeUndefined();
+      expect((await hosts.jobs()).get(b)).toBeUndefined();
       expect(await hosts.takeHosts(await run('other', b))).toBeUndefined();
     },
   );
@@ -153,7 +153,7 @@ describe('what is left', () => {
     expect(await hosts.takeHosts(other)).toMatchObject({ host: b });
     await db.ledger.setCampaignState(mine, 'stopped');
     expect(await hosts.takeHosts(other)).toBeUndefined();
-    expect(await hosts.jobAt(a)).toContain(mine);
-    expect(await hosts.jobHosts()).toEqual(expect.arrayContaining([a, b]));
+    expect((await hosts.jobs()).get(a)).toContain(mine);
+    expect([...(await hosts.jobs()).keys()]).toEqual(expect.arrayContaining([a, b]));
   });
 });

@@ -3,7 +3,16 @@
  * with by the same command. Hosts are stand-ins for what they are asked; what starts the job is the worker itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -21,7 +30,7 @@ import { localFile } from '../stand-in-cluster/material.js';
 import { STAND_IN } from './host.js';
 
 // Processes that are started and asked, on whatever else this machine has to do.
-vi.setConfig({ testTimeout: 300_000 });
+vi.setConfig({ testTimeout: 900_000 });
 
 let home = '';
 let folder = '';
@@ -212,6 +221,27 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
   expect((await ledger.checkpoints('train/q38'))[0]).toMatchObject({ step: 12 });
   const verified = await steadfast(home, 'verify', 'ledger');
   expect(verified.code).toBe(0);
+
+  // What a dry run says of an evaluation is what an evaluation would be: these weights behind a server of ours.
+  const whole = await steadfast(home, 'evaluate', 'night', '--model', 'q38@latest', '--dry-run');
+  expect(whole.out).toMatch(/"kind": "served",\s+"checkpoint": \{\s+"run": "train\/q38"/);
+  expect(whole.out).toMatch(/checkpoint q38@12: \d+ files, all there and as long as recorded/);
+  expect(whole.out).toContain(`host ${host}: 8 GPUs`);
+  expect(whole.out).toContain('token parity: not known yet');
+  expect(whole.code).toBe(0);
+  const eighth = join(checkpoints, 'global_step_12/actor/model_world_size_16_rank_7.pt');
+  truncateSync(eighth, 3);
+  const serving = { tensorParallel: 16, chunkedPrefill: false };
+  const model = { kind: 'served', checkpoint: { run: 'train/q38', step: 12 }, serving };
+  writeFileSync(join(folder, 'night.yaml'), JSON.stringify({ model }));
+  const dry = ['evaluate', 'night', '--file', join(folder, 'night.yaml'), '--dry-run'];
+  const broken = await steadfast(home, ...dry);
+  expect(broken.err).toContain(`${eighth}: expected a whole PyTorch archive, found 3 bytes`);
+  expect(broken.err).toContain('GPU hosts: expected 16 GPUs on one host');
+  expect(broken.err).toContain('serving.maxBatchedTokens: expected at least maxModelLength, 262144');
+  expect(broken.code).toBe(2);
+  expect(await ledger.campaign('eval/night')).toBeUndefined();
+
   const done = await steadfast(home, 'extend', 'q38', '--steps', '20');
   expect(done.err).toContain('one that Verl trains as one job');
 });
