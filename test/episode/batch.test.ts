@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type BatchEpisode, encodeBatch } from '../../core/batch.js';
+import {
+  type BatchEpisode,
+  batchFormatFor,
+  encodeBatch,
+  encodeBatchIndex,
+  recordsOf,
+} from '../../core/batch.js';
 import { decodeTensors, encodeTensors, tensor } from '../../core/safetensors.js';
 import { decodeTokens, encodeTokens } from '../../core/tokens.js';
 
@@ -73,9 +79,51 @@ test('a batch is sorted by key, and its bytes do not depend on the order given',
   expect(tensor(file, 'logprobs', 'F32')).toEqual(Float32Array.of(-1 / 3, -1 / 3));
 });
 
+const indexed = (key: string, letter: string, length = 3) => ({
+  ...{ key, advantage: 0.5, record: `sha256:${letter.repeat(64)}`, length, sampled: 1 },
+});
+
+test('an index is sorted by key, names every record, and holds no token', () => {
+  const batch = { run: 'train/r', step: 7, weightVersion: 'sha256:w' };
+  const episodes = [indexed('b', 'e', 1000), indexed('a', 'f')];
+  const bytes = encodeBatchIndex({ ...batch, episodes });
+  expect(encodeBatchIndex({ ...batch, episodes: episodes.toReversed() })).toEqual(bytes);
+  const file = decodeTensors(bytes);
+  expect(file.metadata).toMatchObject({ format: '3', run: 'train/r', step: '7', weightVersion: 'sha256:w' });
+  expect([...file.tensors.keys()].toSorted()).toEqual(['advantages', 'lengths', 'sampled']);
+  expect(tensor(file, 'lengths', 'I32')).toEqual(Int32Array.of(3, 1000));
+  expect(recordsOf(bytes)).toEqual([
+    { key: 'a', record: episodes[1]!.record },
+    { key: 'b', record: episodes[0]!.record },
+  ]);
+  // Other tokens are another record, and so another digest of the batch.
+  const other = encodeBatchIndex({ ...batch, episodes: [indexed('b', 'd', 1000), episodes[1]!] });
+  expect(other).not.toEqual(bytes);
+});
+
+test('a batch that holds its tokens refers to no record, and what is no batch is corrupt', () => {
+  const whole = encodeBatch({ run: 'r', step: 1, weightVersion: 'w', episodes: [episode('a', 3)] });
+  expect(recordsOf(whole)).toBeUndefined();
+  expect(() => recordsOf(new TextEncoder().encode('{"a": 1}          '))).toThrow(/safetensors/);
+  const index = (metadata: Record<string, string>) => encodeTensors({ tensors: new Map(), metadata });
+  expect(() => recordsOf(index({ format: '3', keys: '["a"]', records: '[]' }))).toThrow('1 keys, 0 records');
+  expect(() => recordsOf(index({ format: '3', keys: '["a"]', records: '[1]' }))).toThrow('records');
+  expect(() => recordsOf(index({ format: '3', records: '[]' }))).toThrow('keys');
+});
+
+test('a trainer is given the newest format that it names, and tokens where it names none', () => {
+  expect(batchFormatFor({ batchFormats: [1, 2, 3] })).toBe(3);
+  for (const capabilities of [{}, { batchFormats: [1, 2] }, { batchFormats: 3 }, { batchFormats: ['3'] }])
+    expect(batchFormatFor(capabilities)).toBe(2);
+});
+
 test('a key that occurs twice is refused', () => {
   const episodes = [episode('a', 1), episode('a', 2)];
   expect(() => encodeBatch({ run: 'r', step: 1, weightVersion: 'w', episodes })).toThrow('a twice');
+  const twice = [indexed('a', 'e'), indexed('a', 'f')];
+  expect(() => encodeBatchIndex({ run: 'r', step: 1, weightVersion: 'w', episodes: twice })).toThrow(
+    'a twice',
+  );
 });
 
 test('damaged files are named as such', () => {
