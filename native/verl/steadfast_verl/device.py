@@ -1,0 +1,19 @@
+"""Which device Verl computes on. Read before Verl is imported, in this process and in those of Ray."""
+
+import os
+
+#: Verl finds its FSDP engine under `cuda`; nothing in it needs one.
+CPU_VARIABLES = {
+    "VERL_PLATFORM": "cpu",
+    "VERL_ENGINE_DEVICE": "cuda",
+    "VERL_USE_EXTERNAL_MODULES": "steadfast_verl.cpu_platform",
+    # One thread: sums in one order.
+    "OMP_NUM_THREADS": "1",
+}
+
+
+def choose(device: str) -> dict[str, str]:
+    """The variables that the ranks need too; set here."""
+    chosen = dict(CPU_VARIABLES) if device == "cpu" else {}
+    os.environ.update(chosen)
+    return chosen

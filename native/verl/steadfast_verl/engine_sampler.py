@@ -1,0 +1,60 @@
+"""Sampling by the training ranks themselves: one request after the other, each alone in the model.
+
+Slow: rollout replicas are meant to sample. It needs nothing but the ranks, and a request's tokens and log-probabilities
+cannot depend on what else is asked (`batchInvariant`).
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.samplers import Request
+from steadfast_torch.versions import VersionedSampler, Versions
+
+from .workers import Lost, Weights, Workers
+
+
+class EngineSampler(VersionedSampler[Weights]):
+    def __init__(self, workers: Workers, versions: int):
+        self._workers = workers
+        super().__init__(Versions(versions, lambda _name: None))
+        self._thread = ThreadPoolExecutor(1, "sampler")
+
+    def names(self) -> list[str]:
+        return [name for name in super().names() if self._workers.alive(self.weights(name))]
+
+    async def publish(self, name: str, weights: Weights) -> None:
+        self._workers.require(weights)
+        self._versions.publish(name, weights)
+
+    async def run(self, name: str, request: Request) -> Request:
+        version = self._versions[name]
+        version.running += 1
+        try:
+            await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._answer, version.weights, request
+            )
+        finally:
+            version.running -= 1
+            # Whoever has gone away leaves a request that the thread drops when it comes to it.
+            request.finish = request.finish or "cancelled"
+        return request
+
+    def _answer(self, weights: Weights, request: Request) -> None:
+        if request.finish is not None:
+            return
+        self._workers.require(weights)
+        try:
+            if request.score:
+                request.logprobs = self._workers.call("score_alone", weights.name, request.prompt)[0]
+                request.finish = "stop"
+                return
+            found = self._workers.call(
+                "complete", weights.name, request.prompt, request.options, request.max_tokens, request.stop
+            )[0]
+        except Lost as error:
+            raise TrainerFault("overloaded", f"the ranks were lost: {error}") from error
+        request.tokens, request.logprobs, request.finish = found
+
+
+ENGINE_SAMPLING: dict[str, object] = {"by": "trainer", "batchInvariant": True}

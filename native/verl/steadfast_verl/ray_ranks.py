@@ -1,0 +1,60 @@
+"""Verl's group of workers over Ray: one actor a GPU, placed and connected by Verl."""
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+
+import ray
+from omegaconf import DictConfig
+from ray.util.placement_group import remove_placement_group
+from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
+from verl.utils.device import get_device_name
+
+from .worker import BridgeWorker
+
+
+def connect(variables: Mapping[str, str], world: int, device: str) -> None:
+    """To the cluster of RAY_ADDRESS, or to one of this process's own."""
+    environment = {"env_vars": {**variables, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}}
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(runtime_env=environment, log_to_driver=True)
+        return
+    # Nobody else has a part in it.
+    own: dict[str, object] = {"_node_ip_address": "127.0.0.1"}
+    if device == "cpu":
+        from .cpu_platform import RESOURCE
+
+        own |= {"num_cpus": 2 * world, "resources": {RESOURCE: world}}
+    ray.init(runtime_env=environment, include_dashboard=False, log_to_driver=True, **own)
+
+
+class RayRanks:
+    def __init__(self, config: DictConfig, role: str, per_host: Sequence[int]):
+        self._pool = RayResourcePool(list(per_host), use_gpu=True, max_colocate_count=1)
+        made = RayClassWithInitArgs(ray.remote(BridgeWorker), config=config, role=role)
+        self.group = RayWorkerGroup(self._pool, made, bin_pack=False, device_name=get_device_name())
+
+    @property
+    def pool(self) -> RayResourcePool:
+        return self._pool
+
+    def call(self, method: str, arguments: Sequence[tuple]) -> list:
+        calls = {
+            getattr(worker, method).remote(*of_it): rank
+            for rank, (worker, of_it) in enumerate(zip(self.group.workers, arguments, strict=True))
+        }
+        found: dict[int, object] = {}
+        waiting = list(calls)
+        while waiting:
+            # The first that fails is heard at once: the others may wait for it.
+            ready, waiting = ray.wait(waiting, num_returns=1)
+            found[calls[ready[0]]] = ray.get(ready[0])
+        return [found[rank] for rank in range(len(calls))]
+
+    def end(self) -> None:
+        for worker in self.group.workers:
+            with contextlib.suppress(Exception):
+                ray.kill(worker)
+        for placed in self._pool.pgs or []:
+            with contextlib.suppress(Exception):
+                remove_placement_group(placed)

@@ -1,0 +1,74 @@
+/** The Verl bridge as a child process, where there is a Python with Verl (native/verl/make-venv.sh). */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { finished, ROOT } from '../trainer/server.js';
+
+export const NATIVE = path.join(ROOT, 'native', 'verl');
+const FOLDERS = ['verl', 'trainer', 'torch'].map((name) => path.join(ROOT, 'native', name));
+
+/** Its interpreter, or undefined: what needs Verl is then skipped. */
+export function verlPython(): string | undefined {
+  const made = path.join(ROOT, '.steadfast', 'venv-verl', 'bin', 'python');
+  return process.env.STEADFAST_VERL_PYTHON || (existsSync(made) ? made : undefined);
+}
+
+export function environment(): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    PYTHONPATH: FOLDERS.join(':'),
+    PYTHONUNBUFFERED: '1',
+    HF_HUB_OFFLINE: '1',
+    OPENBLAS_NUM_THREADS: '1',
+  };
+}
+
+/** A random Qwen 3 in `out`, and `command.txt` with the settings that train it on the CPU. */
+export async function tinyModel(python: string, out: string, ranks: number): Promise<void> {
+  const child = spawn(python, [path.join('tests', 'tiny_model.py'), out, String(ranks)], {
+    cwd: NATIVE,
+    env: environment(),
+  });
+  const { code, err } = await finished(child);
+  if (code !== 0) throw new Error(`tiny_model.py ended with ${code}: ${err}`);
+}
+
+export interface Bridge {
+  /** Without `/v1`. */
+  readonly url: string;
+  /** Process ids of the ranks that were started last. */
+  ranks(): readonly number[];
+  stop(): Promise<void>;
+}
+
+/** `folder` holds the model and what the bridge writes. */
+export async function startBridge(python: string, folder: string, args: readonly string[]): Promise<Bridge> {
+  const child = spawn(
+    python,
+    [
+      ...['-m', 'steadfast_verl', 'serve', '--port', '0', '--home', path.join(folder, 'home')],
+      ...['--device', 'cpu', '--command', path.join(folder, 'model', 'command.txt'), ...args],
+    ],
+    { cwd: NATIVE, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const ended = once(child, 'exit');
+  let ranks: readonly number[] = [];
+  const listening = new Promise<string>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const started = /^\d+ ranks: (\[.*\])$/.exec(line);
+      if (started) ranks = JSON.parse(started[1]!) as number[];
+      if (line.startsWith('trainer listening')) resolve(line.slice(line.indexOf('http')));
+    });
+  });
+  const url = await Promise.race([
+    listening,
+    ended.then(([code]) => Promise.reject(new Error(`the bridge ended with ${code}`))),
+  ]);
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    await ended;
+  };
+  return { url, ranks: () => ranks, stop };
+}
