@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The `steadfast` command: brings the build up to date (0.1 s when it is), then runs `cli/main.ts` from it. */
+/**
+ * The `steadfast` command: brings the build up to date (0.1 s when it is), then runs `cli/main.ts` from it. An image holds
+ * no sources, only what was built.
+ */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 /**
@@ -25,8 +28,8 @@ const { fileURLToPath } = await import('node:url');
 if (!existsSync(fileURLToPath(new URL('../node_modules/esbuild', import.meta.url)))) {
   refuse('npm packages', 'an installation', 'none', 'run "npm run setup"');
 }
-const { fresh } = await import('../infra/setup/start.mjs');
-if (await fresh()) {
+const sources = existsSync(fileURLToPath(new URL('main.ts', import.meta.url)));
+if (!sources || (await (await import('../infra/setup/start.mjs')).fresh())) {
   const { main } = await import(new URL('../dist/cli/main.js', import.meta.url).href);
   process.exitCode = await main(process.argv.slice(2));
 }

@@ -10,7 +10,8 @@ const KINDS = {
 } as const;
 
 interface WorkerOptions {
-  readonly host?: string;
+  /** True: without a name. */
+  readonly host?: string | true;
   readonly slots?: string;
   readonly pool?: string;
 }
@@ -23,8 +24,8 @@ export function registerWorkers(program: Command): void {
     const command = workers.command(kind).description(what);
     if (kind === 'gpu') {
       command.option(
-        '--host <name>',
-        'the worker of a GPU host itself, by its name in run files: docs/run-file.md',
+        '--host [name]',
+        'the worker of a GPU host itself, by its name in run files (STEADFAST_GPU_HOST, or the system’s): docs/run-file.md',
       );
     }
     if (kind === 'sandbox') sandboxOptions(command);
@@ -32,7 +33,7 @@ export function registerWorkers(program: Command): void {
       // Workers read their environment, however they are started.
       if (slots !== undefined) process.env.STEADFAST_SLOTS = slots;
       if (pool !== undefined) process.env.STEADFAST_POOL = pool;
-      if (host !== undefined) process.env.STEADFAST_GPU_HOST = requireHostName('--host', host);
+      if (typeof host === 'string') process.env.STEADFAST_GPU_HOST = requireHostName('--host', host);
       const program = host === undefined ? kind : 'gpu-host';
       await import(new URL(`../workers/${program}.js`, import.meta.url).href);
     });

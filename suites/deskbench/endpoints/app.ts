@@ -22,11 +22,11 @@ export interface RunningEndpoints {
   close(): Promise<void>;
 }
 
-/** Listens on 127.0.0.1; port 0 takes a free one. Rejects when the port is taken. */
-export function startEndpoints(port: number): Promise<RunningEndpoints> {
+/** Port 0 takes a free one. Rejects when the port is taken. */
+export function startEndpoints(port: number, hostname = '127.0.0.1'): Promise<RunningEndpoints> {
   return new Promise((resolve, reject) => {
-    const server = serve({ fetch: createEndpoints().fetch, port, hostname: '127.0.0.1' }, (address) => {
-      const base = `http://127.0.0.1:${address.port}`;
+    const server = serve({ fetch: createEndpoints().fetch, port, hostname }, (address) => {
+      const base = `http://${hostname}:${address.port}`;
       resolve({
         userUrl: `${base}/user/v1`,
         judgeUrl: `${base}/judge/v1`,

@@ -1,4 +1,7 @@
-/** Serves the simulated user and the judge: `PORT=8100 node dist/suites/deskbench/endpoints/main.js`. Stops on SIGTERM. */
+/**
+ * Serves the simulated user and the judge: `PORT=8100 node dist/suites/deskbench/endpoints/main.js`, on 127.0.0.1 unless
+ * `STEADFAST_LISTEN` says otherwise. Stops on SIGTERM.
+ */
 import { UsageError } from '../../../core/faults.js';
 import { startEndpoints } from './app.js';
 
@@ -12,7 +15,7 @@ function portFromEnvironment(): number {
 }
 
 try {
-  const endpoints = await startEndpoints(portFromEnvironment());
+  const endpoints = await startEndpoints(portFromEnvironment(), process.env.STEADFAST_LISTEN || undefined);
   process.stdout.write(`${JSON.stringify({ user: endpoints.userUrl, judge: endpoints.judgeUrl })}\n`);
   const stop = () => {
     endpoints.close().then(
