@@ -2,6 +2,7 @@
 import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { TrainConfig } from '../core/campaign.js';
+import type { ClusterRecord } from '../core/cluster-record.js';
 import { UsageError } from '../core/faults.js';
 import type { RunFile } from '../core/schemas/run-file.js';
 import { startableId } from '../core/stage-configs.js';
@@ -48,8 +49,11 @@ export function registerTrain(program: Command): void {
       const config = await withSuite(file.suite, async (suite) =>
         trainConfig(file, suite, await chooseTasks(suite, await wantedTasks(file, options))),
       );
-      await requireChecked(name, file, config, options);
-      await runCampaign(name, config, runOptions(file, options));
+      const cluster = await requireChecked(name, file, config, options);
+      await runCampaign(name, config, {
+        ...runOptions(file, options),
+        ...(cluster ? { found: { cluster } } : {}),
+      });
     });
 }
 
@@ -76,20 +80,20 @@ async function wantedTasks(file: RunFile, options: TrainOptions): Promise<'train
 
 /**
  * A job that fails costs a cluster: every check of the dry run holds before it is started for the first time. Later the
- * run itself sees to what it has left in its folders.
+ * run itself sees to what it has left in its folders. Returns what was found of its hosts.
  */
 async function requireChecked(
   name: string,
   file: RunFile,
   config: TrainConfig,
   { offline = false }: TrainOptions,
-): Promise<void> {
-  if (config.trainer?.kind !== 'verl') return;
+): Promise<ClusterRecord | undefined> {
+  if (config.trainer?.kind !== 'verl') return undefined;
   const id = startableId(name, config);
   const known = await withStack(async (context) => (await context.ledger()).campaign(id));
-  if (known) return;
+  if (known) return undefined;
   const { refuseProblems } = await import('./preflight/dry-run.js');
-  await withSuite(file.suite, (suite) =>
+  return withSuite(file.suite, (suite) =>
     refuseProblems({ id, file, config, suite, pool: config.tasks, offline }),
   );
 }

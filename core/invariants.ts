@@ -22,6 +22,9 @@ export const INVARIANTS = {
     'the batch of every operation and the token records that it refers to are in the artifact store, and their bytes are unchanged',
   groups: 'the groups of a step have the rewards of their attempts, and the state that follows from them',
   checkpoints: 'a checkpoint holds the weights that are recorded for its step',
+  servings:
+    'weights are served as long as somebody needs them, no campaign that has ended does, and no server outlives its serving',
+  jobs: 'a run of Verl has at most one job, alone on its hosts and in its folder, started again no more often than allowed; its checkpoints lie in that folder, and its job ends with it',
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

@@ -4,6 +4,8 @@
  */
 import type { Digest } from './artifacts.js';
 import type { CampaignConfig, TrainConfig } from './campaign.js';
+import type { FileDigests } from './cluster.js';
+import type { ClusterRecord } from './cluster-record.js';
 import { fingerprint } from './fingerprint.js';
 import type { CampaignRow, CheckpointRow, Counts, StepRow } from './ledger.js';
 
@@ -31,12 +33,18 @@ export interface Reproducibility {
     /** Over the list of task ids, in order. */
     readonly tasks: Digest | null;
     readonly prompts: Digest | null;
-    /** The model folder, where one was pinned. */
+    /** The model folder: as it was found when the run was started, else as it was pinned. */
     readonly model: string | null;
+    /** Data sets, agent loop and reward of a run of Verl, by file. */
+    readonly data: FileDigests;
+    /** Verl's whole configuration, as the installed Verl composed it. */
+    readonly verl: string | null;
     /** Patched files by name. */
     readonly patches: Readonly<Record<string, string>>;
   };
   readonly topology: TrainConfig['trainer'] | null;
+  /** What each host was and had when a run of Verl was started. */
+  readonly cluster: ClusterRecord | null;
   /** One entry a step: what it was trained on, and the weights before and after. */
   readonly lineage: readonly Lineage[];
   readonly checkpoints: readonly {
@@ -53,7 +61,7 @@ type Lineage = Pick<
 >;
 
 export interface RecordedFacts {
-  readonly row: Pick<CampaignRow, 'id' | 'config' | 'fingerprint' | 'suiteDigest'>;
+  readonly row: Pick<CampaignRow, 'id' | 'config' | 'fingerprint' | 'suiteDigest' | 'result'>;
   readonly program: ProgramFacts | null;
   readonly counts: Counts;
   readonly steps: readonly StepRow[];
@@ -66,6 +74,9 @@ export function reproducibility(facts: RecordedFacts): Reproducibility {
   const config = row.config as CampaignConfig;
   const trainer = config.kind === 'train' ? config.trainer : undefined;
   const verl = trainer?.kind === 'verl' ? trainer : undefined;
+  const { cluster = null } = (row.result ?? {}) as { readonly cluster?: ClusterRecord };
+  // They are the same on all hosts: a run is not started where they differ.
+  const [found] = Object.values(cluster?.hosts ?? {});
   return {
     format: 1,
     campaign: row.id,
@@ -76,10 +87,13 @@ export function reproducibility(facts: RecordedFacts): Reproducibility {
       suite: row.suiteDigest,
       tasks: config.kind === 'pipeline' ? null : fingerprint(config.tasks),
       prompts: config.people?.prompts ?? null,
-      model: verl?.modelDigest ?? null,
+      model: found?.model ?? verl?.modelDigest ?? null,
+      data: found?.inputs ?? {},
+      verl: cluster?.configuration ?? null,
       patches: Object.fromEntries((verl?.pins.files ?? []).map(({ file, sha256 }) => [file, sha256])),
     },
     topology: trainer ?? null,
+    cluster,
     lineage: steps.map(({ step, state, baseDigest, batchDigest, weightDigest, cursor, started }) => ({
       step,
       state,

@@ -15,6 +15,7 @@ import {
 import type { GroupRow, Ledger } from '../../core/ledger.js';
 import type { LedgerReads } from '../../core/ledger-reads.js';
 import { corruptArtifacts } from './verify-artifacts.js';
+import { JOBS, SERVINGS } from './verify-hosts.js';
 
 export interface VerifyOptions {
   readonly pool: pg.Pool;
@@ -57,6 +58,8 @@ const CHECKS: Readonly<Partial<Record<Invariant, string>>> = {
     WHERE $1::text IS NULL OR c.id = $1 OR c.parent = $1`,
   sandboxes: `SELECT s.name AS key, ${FORGOTTEN} OR (s.state IN ('released', 'reaped')) <> (s.ended_at IS NOT NULL) AS bad
     FROM sandboxes s JOIN tries t ON t.id = s.try_id JOIN attempts a ON a.id = t.attempt_id WHERE ${IN_SCOPE}`,
+  servings: SERVINGS,
+  jobs: JOBS,
 };
 const TRAJECTORIES = `SELECT a.key, t.trajectory FROM attempts a JOIN tries t ON t.id = a.clean_try
   WHERE ${IN_SCOPE} ORDER BY a.id`;
@@ -129,6 +132,8 @@ const NOTHING: Readonly<Record<Invariant, number>> = {
   batches: 0,
   groups: 0,
   checkpoints: 0,
+  servings: 0,
+  jobs: 0,
 };
 
 /** Its trainer samples, trains and saves by itself. */

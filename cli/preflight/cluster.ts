@@ -127,6 +127,9 @@ async function polledHosts(
   return names.filter((name) => !silent.has(name));
 }
 
+/** Written down with the run, whether or not they are pinned. */
+const RECORDED = ['torch', 'transformers', 'ray', 'flash-attn', 'hydra-core', 'numpy'];
+
 /** What the checks want to know of each host. */
 function questionsOf({
   python,
@@ -140,7 +143,7 @@ function questionsOf({
 }: VerlConfig): HostQuestions {
   return {
     python,
-    packages: Object.keys(pins.packages),
+    packages: [...new Set([...Object.keys(pins.packages), ...RECORDED])],
     files: pins.files.map(({ file }) => file),
     folders: [checkpoints],
     inputs: [...new Set([data.train, data.validation, agentLoop.config, ...(reward ? [reward.file] : [])])],

@@ -1,6 +1,7 @@
 /** `train --dry-run`: everything resolved and looked at, every problem told at once, nothing started. */
 import pc from 'picocolors';
 import { stringify } from 'yaml';
+import { type ClusterRecord, clusterRecord } from '../../core/cluster-record.js';
 import { Fault, UsageError } from '../../core/faults.js';
 import { findingText, type NamedResult, problemsOfAll } from '../../core/preflight.js';
 import { nameOf } from '../../core/stage-configs.js';
@@ -26,7 +27,7 @@ export async function trainDryRun(resolved: Resolved, { json, show = 'all' }: Dr
   if (!verl && show !== 'all' && show !== 'config') {
     throw new UsageError('--show', 'a run whose trainer is verl', config.trainer?.kind ?? 'embedded');
   }
-  const checks = await checked(resolved);
+  const { checks } = await checked(resolved);
   const problems = problemsOfAll(checks);
   if (problems.length > 0) process.exitCode = EXIT.usage;
   if (json) {
@@ -51,23 +52,34 @@ export async function trainDryRun(resolved: Resolved, { json, show = 'all' }: Dr
   );
 }
 
-/** The same checks before a start. Says every problem, and throws `UsageError` where there is one. */
-export async function refuseProblems(resolved: Resolved): Promise<void> {
-  const checks = await checked(resolved);
+/**
+ * The same checks before a start. Returns what was found of the run's hosts. Says every problem, and throws `UsageError`
+ * where there is one.
+ */
+export async function refuseProblems(resolved: Resolved): Promise<ClusterRecord | undefined> {
+  const { checks, cluster } = await checked(resolved);
   const problems = problemsOfAll(checks);
-  if (problems.length === 0) return;
+  if (problems.length === 0) {
+    return cluster && clusterRecord(new Date().toISOString(), cluster.facts, cluster.composed);
+  }
   for (const check of checks) if (check.result.state === 'fails') sayCheck(check);
   const found = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
   throw new UsageError(resolved.id, 'a run of which every check holds', found, 'Nothing was started.');
 }
 
+interface Checked {
+  readonly checks: readonly NamedResult[];
+  readonly cluster: ClusterAnswers | undefined;
+}
+
 /** Asks everybody who has to be asked. Starts no run: the ledger gets no row, no GPU is allocated. */
-export async function checked(resolved: Resolved): Promise<readonly NamedResult[]> {
+export async function checked(resolved: Resolved): Promise<Checked> {
   const stack = await answeringStack();
   try {
     const cluster = stack && (await askedCluster(stack, resolved));
     const { signal } = new AbortController();
-    return await preflight({ ...resolved, env: process.env, stack, cluster, signal });
+    const checks = await preflight({ ...resolved, env: process.env, stack, cluster, signal });
+    return { checks, cluster };
   } finally {
     await stack?.close();
   }

@@ -36,6 +36,7 @@ export async function launch(
   config: CampaignConfig,
   lanes: number,
   place: Place = {},
+  found?: Readonly<Record<string, unknown>>,
 ): Promise<Launched> {
   const ledger = await context.ledger();
   const id = startableId(name, config);
@@ -45,6 +46,8 @@ export async function launch(
   const claim = campaignClaim(id, asBefore(config, known?.config), null);
   const { status, row } = await ledger.claimCampaign(claim);
   if (status === 'known' && row.state === 'done' && isComplete(row)) return { id, how: 'finished', row };
+  // Before its workflow writes the record that it is part of.
+  if (found && status === 'created') await ledger.noteOnCampaign(id, found);
   const ended = hasEnded(row);
   // Before it starts, so that nobody who watches takes the last end for this one's.
   if (ended) await ledger.noteOnCampaign(id, { cause: null }, 'running');

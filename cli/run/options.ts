@@ -124,6 +124,8 @@ export interface RunOptions extends Pick<StageOptions, 'detach' | 'dryRun' | 'js
   readonly place?: Place;
   /** Limits that the run file declares. */
   readonly providers?: ProviderTable;
+  /** What was found out before it is started, for its row. */
+  readonly found?: Readonly<Record<string, unknown>>;
   /** Folder of the tokenizer of a token endpoint. */
   readonly tokenizer?: string;
   /** At its end a score of incomplete coverage too, which says so; changes nothing of what runs. */

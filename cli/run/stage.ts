@@ -48,7 +48,7 @@ export async function runCampaign(
       await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
     }
     await declareProviders(await context.rates(), id, config, options.providers ?? {});
-    const launched = await launch(context, name, config, options.lanes, options.place);
+    const launched = await launch(context, name, config, options.lanes, options.place, options.found);
     sayLaunched(context, launched);
     if (launched.how === 'finished') return finish(context, launched.row, options);
     if (options.detach) {

@@ -4,6 +4,8 @@ import { HOST_NAME } from '../cluster.js';
 import { DTYPES, type VllmSettings } from '../serving/settings.js';
 
 const count = z.int().min(1).max(1_000_000);
+const MOST_GPUS = 1_024;
+const gpuCount = z.int().min(1).max(MOST_GPUS);
 const share = z.number().positive().max(1);
 const absolute = z.string().regex(/^\//, 'an absolute path');
 const hostName = z.string().regex(HOST_NAME, 'a name of letters, digits, dots and dashes');
@@ -47,9 +49,14 @@ const verl = z.strictObject({
     .string()
     .regex(/^sha256:[0-9a-f]{64}$/, 'the digest that --dry-run prints, sha256:…')
     .optional(),
-  /** GPUs of a host: how many, or which. */
+  /** GPUs of a host: how many, or which. No machine has more than the bound: it is a slip of the keyboard. */
   hosts: z
-    .array(z.strictObject({ name: hostName, gpus: z.union([count, z.array(z.int().min(0)).nonempty()]) }))
+    .array(
+      z.strictObject({
+        name: hostName,
+        gpus: z.union([gpuCount, z.array(z.int().min(0)).nonempty().max(MOST_GPUS)]),
+      }),
+    )
     .nonempty(),
   python: absolute,
   checkpoints: absolute,

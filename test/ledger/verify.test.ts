@@ -113,6 +113,7 @@ test('a ledger in order violates nothing, and says how much was looked at', asyn
   expect(all.checked).toEqual({
     ...{ coverage: 2, unique_keys: 6, clean_once: 6, running_once: 0, trajectories: 6, sandboxes: 6 },
     ...{ steps_in_line: 2, lineage: 2, operations: 2, batches: 2, groups: 2, checkpoints: 2 },
+    ...{ servings: 0, jobs: 0 },
   });
   const one = await verifyLedger({ pool: db.pool, ledger: db.ledger, campaign: EVAL });
   expect(one.checked).toMatchObject({ clean_once: 2, trajectories: 0, lineage: 0 });

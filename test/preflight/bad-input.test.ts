@@ -112,6 +112,11 @@ describe('the trainer of a run file', () => {
     [{ kind: 'torch' }, 'trainer.model: expected text, found nothing'],
     [{ ...verl, hosts: [] }, 'trainer.hosts: expected a list that is not empty, found a list'],
     [
+      { ...verl, hosts: [{ name: 'a', gpus: 1_000_000 }] },
+      'trainer.hosts.0.gpus: expected at most 1024, found 1000000',
+    ],
+    [{ ...verl, hosts: [{ name: 'a', gpus: -8 }] }, 'trainer.hosts.0.gpus: expected at least 1, found -8'],
+    [
       { ...verl, hosts: [{ name: 'a', gpu: 8, gpus: 8 }] },
       'unknown key trainer.hosts.0.gpu (did you mean gpus?)',
     ],

@@ -43,6 +43,20 @@ it('is written at the beginning and the end, and says all that the run hangs on'
     reports: join(folder, 'reports'),
     program: programFacts(),
   });
+  const facts = {
+    machine: 'm',
+    gpus: [],
+    packages: { verl: '0.9.1' },
+    files: {},
+    inputs: { '/d': 'e' },
+    rows: {},
+  };
+  const cluster = {
+    at: 'now',
+    hosts: { 'gpu-1': { ...facts, model: 'sha256:m' } },
+    configuration: 'sha256:v',
+  };
+  await db.ledger.noteOnCampaign(RUN, { cluster });
   await activities.openTraining(RUN);
   const begun = await record();
   expect(begun).toMatchObject({
@@ -59,9 +73,13 @@ it('is written at the beginning and the end, and says all that the run hangs on'
       suite: suite.digest,
       tasks: fingerprint(tasks),
       prompts: config.people!.prompts,
+      model: 'sha256:m',
+      data: { '/d': 'e' },
+      verl: 'sha256:v',
       patches: { 'verl/trainer/ppo/v1/trainer_base.py': '0'.repeat(64) },
     },
     topology: { kind: 'verl', hosts: [{ name: 'gpu-1' }, { name: 'gpu-2' }, { name: 'gpu-3' }] },
+    cluster,
     coverage: { planned: 0, steps: { asked: 50, ended: 0 } },
   });
 

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openStack, type StackContext } from '../../cli/context.js';
+import type { Reproducibility } from '../../core/reproducibility.js';
 import type { JobNote } from '../../core/verl/job.js';
 import { ROOT } from '../../infra/setup/root.mjs';
 import type { StackInfo } from '../../infra/stack/info.js';
@@ -160,6 +161,22 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
   const started = await steadfast(home, 'train', '--file', file(), '--detach');
   expect(started.err).toContain('train/q38 started.');
   expect(started.code).toBe(0);
+
+  // What its hosts are is written down before it begins.
+  const record = await until('its record', async () => {
+    const place = join(home, 'reports/train/q38/reproducibility.json');
+    return existsSync(place) && (JSON.parse(readFileSync(place, 'utf8')) as Reproducibility);
+  });
+  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
+  const inputs = { [parts.trainer.data.train]: sha256, [parts.trainer.agentLoop.config]: sha256 };
+  expect(record.hashes).toMatchObject({ model: expect.stringMatching(/^sha256:/), data: inputs });
+  expect(Object.keys(record.cluster!.hosts)).toEqual([host, other]);
+  expect(record.cluster!.hosts[other]).toMatchObject({
+    packages: parts.trainer.pins.packages,
+    files: record.hashes.patches,
+    inputs,
+  });
+  expect(record.cluster!.hosts[other]!.gpus).toHaveLength(8);
 
   // Nothing is started as long as weights are served on another of its hosts; then nothing is served there.
   await job('that it waits', (note) => note.state === 'waiting');
