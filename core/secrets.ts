@@ -13,12 +13,16 @@ const known = new Set<string>();
 /** Longest first: one may be the beginning of another. */
 let ordered: readonly string[] = [];
 
-/** As it is, as JSON escapes it, and as addresses do. */
+/** As it is, as JSON escapes it, also within JSON (the arguments of a call in a reply), and as addresses do. */
 export function registerSecret(secret: string): void {
   if (secret.length < LEAST || known.has(secret)) return;
-  for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
-    known.add(form);
+  const escaped = inJson(secret);
+  for (const form of [secret, escaped, inJson(escaped), encodeURIComponent(secret)]) known.add(form);
   ordered = [...known].sort((a, b) => b.length - a.length);
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 /** The password in an address, in both forms; an address without one has none. */

@@ -10,6 +10,7 @@ import { UsageError } from '../core/faults.js';
 import { refusedBy, refusedCertificate, tlsProblem } from '../infra/temporal-refusal.js';
 import { DRAIN_MS, HEARTBEAT } from '../temporal.config.js';
 import type { WorkerEnvironment } from './environment.js';
+import { hidingSecrets } from './hiding-secrets.js';
 import { tell, workerLogger } from './log.js';
 import { counting, metricsOptions } from './metrics.js';
 import { drainBy } from './stop-signals.js';
@@ -45,7 +46,7 @@ export async function runWorker(
           ...options,
           interceptors: {
             ...options.interceptors,
-            activity: [count, ...(options.interceptors?.activity ?? [])],
+            activity: [count, hidingSecrets, ...(options.interceptors?.activity ?? [])],
           },
           connection,
           namespace: environment.namespace,

@@ -18,6 +18,7 @@ import { sweepServers } from '../activities/serving/sweep.js';
 import { createJobActivities } from '../activities/verl/activities.js';
 import type { JobDeps } from '../activities/verl/deps.js';
 import { sweepJobs } from '../activities/verl/keeper.js';
+import { hideSecrets } from '../core/secrets.js';
 import { withLock } from '../infra/setup/lock.mjs';
 import { freePort } from '../infra/stack/free-port.js';
 import { boundLog, openLog, sizeOf, tail } from '../infra/stack/logs.js';
@@ -93,7 +94,8 @@ function hostTools(home: string): HostTools {
     openLog,
     boundLog,
     sizeOf,
-    tail,
+    // Last words go to the ledger; a job has the worker's own environment, keys among it.
+    tail: (file, from) => hideSecrets(tail(file, from)),
     async freePort() {
       for (;;) {
         const port = await freePort();

@@ -5,6 +5,7 @@
 import { asFault, Fault } from '../../core/faults.js';
 import type { ToolCall, ToolMessage, ToolSpec } from '../../core/message.js';
 import type { ToolSession } from '../../core/sandbox.js';
+import { hideSecrets } from '../../core/secrets.js';
 import type { Task } from '../../core/suite.js';
 import { refusal } from './record.js';
 
@@ -86,7 +87,9 @@ async function executeCall(call: ToolCall, options: CallOptions): Promise<ToolMe
       timeoutMs,
       ...exact,
     });
-    return { role: 'tool', callId: call.id, name: call.name, content: result.text, isError: result.isError };
+    // A server that has a key, e.g. of a search service, may repeat it.
+    const content = hideSecrets(result.text);
+    return { role: 'tool', callId: call.id, name: call.name, content, isError: result.isError };
   } catch (error) {
     if (options.signal.aborted) throw error;
     const fault = asFault(error, 'sandbox');

@@ -9,6 +9,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Fault } from '../../core/faults.js';
+import { registerSecret } from '../../core/secrets.js';
 import type { ServerRow } from '../../core/serving/servings.js';
 import { backoff } from '../../core/serving/times.js';
 import { nameOf } from '../../core/stage-configs.js';
@@ -44,6 +45,7 @@ export async function keepJob(
 ): Promise<JobDone> {
   const row = (await campaignRow(deps.ledger, run)) as unknown as VerlRunRow & { result: unknown };
   const { trainer } = row.config;
+  registerKeys(row);
   const before = ((row.result ?? {}) as { job?: JobNote }).job;
   const job = new Job(deps, row, before, alive);
   await claimFolder(trainer.checkpoints, { run, fingerprint: row.fingerprint });
@@ -69,6 +71,14 @@ export async function keepJob(
       await job.tell({ state: 'restarting', problem, restarts: restarts + 1 });
       await paused(backoff(restarts + 1, deps.times.backoffMs), signal);
     }
+  }
+}
+
+/** The job has them in its environment, so they may be in its last words. */
+function registerKeys({ config: { people } }: VerlRunRow): void {
+  for (const person of [people?.user, people?.judge]) {
+    const key = person?.apiKeyEnv ? process.env[person.apiKeyEnv] : undefined;
+    if (key) registerSecret(key);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The suite as workers and the command line open it by name: from what `suite add` wrote down, or from the environment. */
 import { join, resolve } from 'node:path';
 import { UsageError } from '../../core/faults.js';
+import { registerSecret } from '../../core/secrets.js';
 import { checkCheckout } from './checkout.js';
 import { prepareThinkingBox } from './python.js';
 import { homeOf, type Registration, readRegistrations } from './registration.js';
@@ -124,7 +125,10 @@ export function searchOf(search: NonNullable<Registration['search']>, env: Envir
   const { url, keyEnv } = search;
   if (keyEnv === undefined) return { url, key: '' };
   const key = env[keyEnv];
-  if (key) return { url, key, keyEnv };
+  if (key) {
+    registerSecret(key);
+    return { url, key, keyEnv };
+  }
   throw new UsageError(keyEnv, `the key of the Typesense at ${url}`, 'nothing');
 }
 

@@ -2,11 +2,13 @@
 import { inspect } from 'node:util';
 import type { ApplicationFailure } from '@temporalio/common';
 import { afterAll, expect, test } from 'vitest';
+import { answerCall, Toolbox } from '../../activities/episode/calls.js';
 import { describeFault } from '../../activities/episode/trajectory.js';
 import { asFailure } from '../../activities/failures.js';
 import { createChatModel } from '../../activities/policy/chat-model.js';
 import { Fault } from '../../core/faults.js';
-import { HIDDEN, hideSecrets, registerPassword } from '../../core/secrets.js';
+import type { ToolSession } from '../../core/sandbox.js';
+import { HIDDEN, hideInJson, hideSecrets, registerPassword, registerSecret } from '../../core/secrets.js';
 import { type Reply, serve } from '../policy/server.js';
 
 const KEY = 'sk-planted-4f1d0c';
@@ -40,6 +42,22 @@ test.each<Reply>([
   const told = [inspect(describeFault(error as Fault)), inspect(asFailure(error), { depth: 9 })].join('\n');
   expect(told).toContain(HIDDEN);
   expect(told).not.toContain(KEY);
+});
+
+test('a key in the arguments of a call, which are JSON within JSON; a tool that repeats a key of its own', async () => {
+  const key = 'key-"in"-quotes-5';
+  registerSecret(key);
+  const reply = { calls: [{ arguments: JSON.stringify({ id: key }) }] };
+  expect(hideInJson(reply)).toEqual({ calls: [{ arguments: JSON.stringify({ id: HIDDEN }) }] });
+  const session: ToolSession = {
+    list: async () => [],
+    call: async () => ({ text: `403: ${key}`, isError: true }),
+  };
+  const spec = { name: 'search', server: 's', inputSchema: { type: 'object' } } as const;
+  const options = { toolbox: new Toolbox([spec], session), session, timeoutMs: 1_000, refused: undefined };
+  const call = { id: 'c', name: 'search', arguments: {} };
+  const { message } = await answerCall({}, call, { ...options, signal: new AbortController().signal });
+  expect(message.content).toBe(`403: ${HIDDEN}`);
 });
 
 test('the password of an address, as it is and as it is written there; causes of causes', () => {
