@@ -22,6 +22,8 @@ export function environment(): NodeJS.ProcessEnv {
     PYTHONUNBUFFERED: '1',
     HF_HUB_OFFLINE: '1',
     OPENBLAS_NUM_THREADS: '1',
+    // Ray's workers would give way to everything else on the machine.
+    RAY_worker_niceness: '0',
   };
 }
 

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+from functools import partial
 
 from steadfast_protocol.faults import UsageError
 
@@ -47,6 +48,7 @@ def _serve(options: argparse.Namespace) -> int:
     from steadfast_protocol.app import App
     from steadfast_protocol.serving import go_home, listen
 
+    from .export import export
     from .learner import TorchLearner
     from .lora import Lora
     from .model import LanguageModel, ModelOptions
@@ -91,7 +93,9 @@ def _serve(options: argparse.Namespace) -> int:
             sampler = OwnSampler(model, options.versions)
         else:
             server = VllmServer(options.vllm)
-            sampler = VllmSampler(model, server, "published", options.versions, options.rows)
+            sampler = VllmSampler(
+                partial(export, model), lora is not None, server, "published", options.versions, options.rows
+            )
         return await listen(App(learner, sampler, tokenizer, options.format), options.host, options.port)
 
     return asyncio.run(serving())

@@ -57,6 +57,8 @@ class Versions(Generic[W]):
 
     def _add(self, name: str, weights: W) -> Version[W]:
         version = self._known.setdefault(name, Version(weights))
+        # Those of before may have been lost with the processes that held them.
+        version.weights = weights
         self._known.move_to_end(name)
         while len(self._known) > self._most:
             free = [n for n, v in self._known.items() if v.running == 0 and n not in (name, self._published)]

@@ -7,22 +7,32 @@ the server. A whole model is there once: a request for another version waits unt
 import asyncio
 import os
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from steadfast_protocol.samplers import Request
 
-from .export import export
-from .model import LanguageModel
-from .versions import VersionedSampler, Versions
+from .versions import VersionedSampler, Versions, W
 from .vllm_server import VllmServer
-from .weights import Weights
 
 
-class VllmSampler(VersionedSampler[Weights]):
-    """`folder` holds one folder a version; `rows` requests are at the server at once."""
+class VllmSampler(VersionedSampler[W]):
+    """`write(weights, path)` makes a folder that vLLM loads: adapters, or a whole model.
 
-    def __init__(self, model: LanguageModel, server: VllmServer, folder: str, versions: int, rows: int):
-        self._model, self._server, self._folder = model, server, os.path.abspath(folder)
+    `folder` holds one such folder a version; `rows` requests are at the server at once.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[W, str], None],
+        adapters: bool,
+        server: VllmServer,
+        folder: str,
+        versions: int,
+        rows: int,
+    ):
+        self._write, self._whole = write, not adapters
+        self._server, self._folder = server, os.path.abspath(folder)
         self._served = server.model()
         super().__init__(Versions(versions, self._leave))
         self._requests = ThreadPoolExecutor(rows, "vllm")
@@ -34,7 +44,7 @@ class VllmSampler(VersionedSampler[Weights]):
         shutil.rmtree(self._folder, ignore_errors=True)
         os.makedirs(self._folder)
 
-    async def publish(self, name: str, weights: Weights) -> None:
+    async def publish(self, name: str, weights: W) -> None:
         self._versions.publish(name, weights)
         async with self._change:
             await self._load(name)
@@ -72,7 +82,7 @@ class VllmSampler(VersionedSampler[Weights]):
                 self._change.notify_all()
 
     async def _ask(self, name: str, request: Request) -> None:
-        model = self._served if self._model.options.lora is None else name
+        model = self._served if self._whole else name
         connection = self._server.connect()
         try:
             await asyncio.get_running_loop().run_in_executor(
@@ -84,30 +94,28 @@ class VllmSampler(VersionedSampler[Weights]):
 
     async def _load(self, name: str) -> None:
         """Inside `_change`: afterwards the server answers for `name`, and for nothing else where it holds one model."""
-        whole = self._model.options.lora is None
         while name not in self._loaded:
-            if whole and self._running > 0:
+            if self._whole and self._running > 0:
                 await self._change.wait()
                 continue
             # What fails half-way is not taken for loaded.
-            if whole:
+            if self._whole:
                 self._loaded.clear()
             await asyncio.get_running_loop().run_in_executor(
                 self._loading, self._write_and_load, name, self._versions[name].weights
             )
             self._loaded.add(name)
 
-    def _write_and_load(self, name: str, weights: Weights) -> None:
+    def _write_and_load(self, name: str, weights: W) -> None:
         folder = self._folder_of(name)
-        with self._model.lock:
-            export(self._model, weights, folder)
-        if self._model.options.lora is None:
+        self._write(weights, folder)
+        if self._whole:
             self._server.load(folder)
         else:
             self._server.load_adapter(name, folder)
 
     def _leave(self, name: str) -> None:
-        if name in self._loaded and self._model.options.lora is not None:
+        if name in self._loaded and not self._whole:
             self._loading.submit(self._server.unload_adapter, name)
         self._loaded.discard(name)
         self._loading.submit(shutil.rmtree, self._folder_of(name), True)

@@ -48,6 +48,12 @@ class VersionsTest(unittest.TestCase):
         self.assertEqual(self.versions.names(), ["now"])
         self.assertEqual(self.gone, ["x"])
 
+    def test_a_version_that_comes_again_has_its_newest_weights(self):
+        self.versions.publish("a", "lost")
+        self.versions.serve("a", "found")
+        self.assertEqual(self.versions["a"].weights, "found")
+        self.assertEqual(self.versions["a"].leases, 1)
+
     def test_when_all_are_in_use_one_more_is_kept(self):
         for name in "abcd":
             self.versions.serve(name, name)

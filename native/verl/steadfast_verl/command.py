@@ -35,6 +35,8 @@ def main(arguments: list[str]) -> int:
         "--ranks", default="ray", choices=("ray", "local"), help="local: one rank, without Ray"
     )
     serve.add_argument("--format", default="qwen3_xml", help="how outputs are read (core/interpret)")
+    serve.add_argument("--vllm", help="http://host:port of a vLLM server that samples; absent: the ranks do")
+    serve.add_argument("--rows", type=int, default=64, help="requests at the vLLM server at once")
     serve.add_argument("--versions", type=int, default=4, help="weights kept for sampling")
     options = parser.parse_args(arguments)
     try:
@@ -52,6 +54,8 @@ def _serve(options: argparse.Namespace) -> int:
     from steadfast_protocol.app import App
     from steadfast_protocol.serving import go_home, listen
     from steadfast_torch.tokenizer import FolderTokenizer
+    from steadfast_torch.vllm_sampler import VLLM_SAMPLING, VllmSampler
+    from steadfast_torch.vllm_server import VllmServer
 
     from .configuration import Configuration
     from .engine_sampler import ENGINE_SAMPLING, EngineSampler
@@ -68,10 +72,17 @@ def _serve(options: argparse.Namespace) -> int:
     go_home(options.home)
     workers = Workers(_beginning(configuration, options.ranks, variables), configuration.world)
     try:
-        learner = VerlLearner(workers, configuration, tokenizer.digest, ENGINE_SAMPLING)
+        sampling = ENGINE_SAMPLING if options.vllm is None else VLLM_SAMPLING
+        learner = VerlLearner(workers, configuration, tokenizer.digest, sampling)
 
         async def serving() -> int:
-            sampler = EngineSampler(workers, options.versions)
+            if options.vllm is None:
+                sampler = EngineSampler(workers, options.versions)
+            else:
+                server = VllmServer(options.vllm)
+                sampler = VllmSampler(
+                    learner.export, False, server, "published", options.versions, options.rows
+                )
             return await listen(App(learner, sampler, tokenizer, options.format), options.host, options.port)
 
         return asyncio.run(serving())

@@ -13,6 +13,7 @@ from steadfast_protocol.faults import TrainerFault
 from steadfast_protocol.learner import HalfDone, UpdateResult
 from steadfast_protocol.mismatch import Mismatch
 from steadfast_protocol.plan import Plan
+from steadfast_torch.model_folder import write_folder
 
 from . import FORMAT_VERSION
 from .configuration import Configuration
@@ -115,6 +116,20 @@ class VerlLearner:
         except Lost as error:
             raise TrainerFault("internal", f"the ranks were lost: {error}") from error
         return [logprobs.tolist() for logprobs in found]
+
+    def export(self, weights: Weights, folder: str) -> None:
+        """A model folder that vLLM and Transformers load. Raises `TrainerFault`."""
+
+        def write(aside: str) -> None:
+            refused = self.workers.call("export", weights.name, aside)[0]
+            if refused is not None:
+                raise TrainerFault("disk", f"{folder}: {refused.message}")
+
+        self.workers.require(weights)
+        try:
+            write_folder(folder, write, self._configuration.model)
+        except Lost as error:
+            raise TrainerFault("not_open", f"the ranks were lost: {error}") from error
 
     def numerics(self) -> dict[str, str]:
         facts = self._facts

@@ -4,13 +4,19 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 
+import psutil
 import ray
 from omegaconf import DictConfig
 from ray.util.placement_group import remove_placement_group
 from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 from verl.utils.device import get_device_name
 
+from steadfast_protocol.faults import UsageError
+
 from .worker import BridgeWorker
+
+#: Times that a cluster of our own is started.
+_STARTS = 4
 
 
 def connect(variables: Mapping[str, str], world: int, device: str) -> None:
@@ -25,7 +31,18 @@ def connect(variables: Mapping[str, str], world: int, device: str) -> None:
         from .cpu_platform import RESOURCE
 
         own |= {"num_cpus": 2 * world, "resources": {RESOURCE: world}}
-    ray.init(runtime_env=environment, include_dashboard=False, log_to_driver=True, **own)
+    there = set(psutil.Process().children())
+    for attempt in range(1, _STARTS + 1):
+        try:
+            ray.init(runtime_env=environment, include_dashboard=False, log_to_driver=True, **own)
+            return
+        except Exception as error:
+            ray.shutdown()
+            for left in set(psutil.Process().children()) - there:
+                left.kill()
+            # Ray gives its own processes 30 s, which a busy machine may not keep; it has no type for that.
+            if "timed out during startup" not in str(error) or attempt == _STARTS:
+                raise UsageError("--ranks", "a cluster of Ray that starts here", str(error)) from error
 
 
 class RayRanks:

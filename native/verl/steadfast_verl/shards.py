@@ -6,8 +6,10 @@ the rank's own shards, and are put into the engine when something is computed wi
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
+import numpy as np
 import torch
 import torch.distributed
 from torch.distributed.fsdp import FSDPModule
@@ -32,6 +34,21 @@ class EngineShards:
             if isinstance(module, FSDPModule):
                 module.reshard()
         return dict(self._engine.module.named_parameters())
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Every rank has the whole model inside: one forward pass after the other needs no communication."""
+        layers = [m for m in self._engine.module.modules() if isinstance(m, FSDPModule)][1:]
+        for layer in layers:
+            layer.set_reshard_after_forward(False, recurse=False)
+        try:
+            yield
+        finally:
+            for layer in layers:
+                layer.set_reshard_after_forward(
+                    self._engine.engine_config.reshard_after_forward, recurse=False
+                )
+                layer.reshard()
 
     def keep(self, name: str) -> None:
         """What is in the engine now, under `name`."""
@@ -61,6 +78,11 @@ class EngineShards:
             if self._in_use == name:
                 self._in_use = None
 
+    def whole(self, name: str) -> Mapping[str, np.ndarray]:
+        """Whole tensors by name, each gathered from all ranks when it is asked for: by all of them in one order."""
+        shards, parameters = self._kept[name], self.parameters
+        return Gathered(parameters, lambda n: _whole(parameters[n], shards[n]))
+
     def weight_hashes(self, name: str) -> dict[str, str]:
         shards = self._kept[name]
         return self.hashes({n: (p, _shard(shards[n])) for n, p in self.parameters.items()})
@@ -89,10 +111,24 @@ class EngineShards:
         found = {}
         for number, name in enumerate(sorted(parts)):
             parameter, local = parts[name]
-            whole = _whole(parameter, local(), self._engine)
+            whole = _whole(parameter, local())
             if number % world == rank:
                 found[name] = hash_of(whole)
         return found
+
+
+class Gathered(Mapping[str, np.ndarray]):
+    def __init__(self, names: Iterable[str], gather: Callable[[str], torch.Tensor]):
+        self._names, self._gather = list(names), gather
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._gather(name).to("cpu", torch.float32).contiguous().numpy()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def hash_of(tensor: torch.Tensor) -> str:
@@ -177,7 +213,7 @@ def _zeros(parameter: torch.nn.Parameter) -> Callable[[], torch.Tensor]:
     return lambda: torch.zeros_like(_local(parameter))
 
 
-def _whole(parameter: torch.nn.Parameter, local: torch.Tensor, engine: object) -> torch.Tensor:
+def _whole(parameter: torch.nn.Parameter, local: torch.Tensor) -> torch.Tensor:
     if not isinstance(parameter, DTensor):
         return local
     device = torch.device(parameter.device_mesh.device_type)

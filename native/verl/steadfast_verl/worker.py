@@ -22,6 +22,7 @@ from verl.workers.engine_workers_tinker import TinkerActorRolloutRefWorker
 
 from steadfast_protocol.sampling import SamplingOptions, sample
 from steadfast_protocol.stored import write_file
+from steadfast_protocol.tensors import safetensors_parts
 
 from .data import responses_of, to_tensordict
 from .rows import Row
@@ -193,6 +194,23 @@ class BridgeWorker(TinkerActorRolloutRefWorker):
         )
         return hashes, self._shards.moment_hashes(lambda index, _parameter: optimizer["state"].get(index, {}))
 
+    def export(self, version: str, folder: str) -> Refused | None:
+        """Rank 0 writes `model.safetensors` in float32; the others help to gather each tensor."""
+        whole = self._shards.whole(version)
+        # Transformers reads no file without this word.
+        parts = safetensors_parts(whole, {"format": "pt"})
+
+        def write() -> None:
+            try:
+                if self.rank == 0:
+                    write_file(folder, "model.safetensors", parts)
+            finally:
+                # Whatever happens to the file: the others wait in the next tensor.
+                for _ in parts:
+                    pass
+
+        return self._agreed(write)
+
     def take_weights(self, name: str) -> None:
         self._shards.put(name, self._staged[0])
 
@@ -213,7 +231,7 @@ class BridgeWorker(TinkerActorRolloutRefWorker):
         """(tokens, log-probabilities, finish). All ranks sample the same token: its number is a hash of seed and place."""
         self._shards.use(version)
         tokens, logprobs, cache, fed, known = [], [], None, ids, len(ids)
-        with self.actor.engine.eval_mode():
+        with self.actor.engine.eval_mode(), self._shards.gathered():
             while True:
                 logits, cache = self._forward(fed, cache, 1)
                 chosen, of_them = sample(logits[-1:], [options], [known])

@@ -8,6 +8,8 @@ import tempfile
 import unittest
 
 import numpy as np
+import torch
+from transformers import AutoModelForCausalLM
 
 from steadfast_protocol.faults import TrainerFault, UsageError
 from steadfast_protocol.session import Trainer
@@ -158,6 +160,20 @@ class RanksTest(unittest.TestCase):
         )
         self.assertEqual(self.trainer.state(), before)
         self.update("2", 3)
+
+    def test_an_exported_folder_is_a_model_of_the_weights(self):
+        self.update("1", 1)
+        weights, out = self.trainer.current("run").weights, os.path.join(self.folder, "out")
+        self.learner.export(weights, out)
+        model = AutoModelForCausalLM.from_pretrained(out, dtype=torch.float32)
+        ids = episodes(1, 7)[0].ids
+        with torch.no_grad():
+            logs = torch.log_softmax(model(torch.tensor(ids[None].astype(np.int64))).logits[0], -1).numpy()
+        theirs = logs[np.arange(len(ids) - 1), ids[1:]]
+        np.testing.assert_allclose(self.learner.sequence_logprobs(weights, [ids])[0], theirs, atol=1e-5)
+        base = self.learner.sequence_logprobs(self.learner.base, [ids])[0]
+        self.assertGreater(float(np.abs(np.array(base) - theirs).max()), 1e-3)
+        self.assertIn("tokenizer.json", os.listdir(out))
 
     def test_another_clip_than_the_ranks_have_is_refused(self):
         self.assertIn("0.2", self.refused("bad_request", lambda: self.update("1", 1, {"clip": 0.1})))

@@ -25,7 +25,7 @@ def write_model(out: str) -> str:
         num_attention_heads=2,
         num_key_value_heads=2,
         head_dim=32,
-        max_position_embeddings=1024,
+        max_position_embeddings=4096,
         # Verl's FSDP2 keeps a tied head apart from its embedding.
         tie_word_embeddings=False,
     )

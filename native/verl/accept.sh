@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Acceptance of the Verl bridge on real GPUs: the conformance suite, and a rank that is killed.
+#
+#   native/verl/accept.sh COMMAND_FILE FOLDER [more options of `steadfast_verl serve`]
+#
+# COMMAND_FILE: what `steadfast train --file RUN.yaml --dry-run --show verl` printed, with `strategy: fsdp2`; its GPUs are
+# used, nothing else may run on them. FOLDER: shared by all hosts, with room for six checkpoints. STEADFAST_VERL_PYTHON is
+# Verl's interpreter; on several hosts RAY_ADDRESS names the cluster, and STEADFAST_VERL_RANK_HOST the host to kill a rank
+# on by ssh (this host when absent). With `--vllm http://host:port` a vLLM server samples (docs/torch.md says how it is
+# started); without it the ranks do, each with the whole model in its memory meanwhile.
+#
+# It must print, and exit with 0:
+#   0 broken                        of the conformance suite
+#   the ranks are lost: ...         after the kill, in FOLDER/bridge.log
+#   accepted: N ranks ...
+# A small model takes minutes. One of 27 billion parameters writes about 40 checkpoints of 320 GB in the suite: name the
+# checks that matter instead (CHECKS="update-once re-apply ...").
+set -euo pipefail
+
+if [ $# -lt 2 ]; then
+  sed -n '2,22p' "$0"
+  exit 2
+fi
+command=$(realpath "$1") folder=$(realpath -m "$2")
+shift 2
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+mkdir -p "$folder"
+export PYTHONPATH=$here:$here/../trainer:$here/../torch PYTHONUNBUFFERED=1
+
+"${STEADFAST_VERL_PYTHON:?names the interpreter of Verl}" -m steadfast_verl serve --port 0 --home "$folder/home" \
+  --command "$command" "$@" >"$folder/bridge.log" 2>&1 &
+bridge=$!
+trap 'kill $bridge 2>/dev/null; wait $bridge 2>/dev/null || true' EXIT
+
+until url=$(sed -n 's/^trainer listening on //p' "$folder/bridge.log") && [ -n "$url" ]; do
+  kill -0 $bridge || { tail -20 "$folder/bridge.log"; exit 1; }
+  sleep 2
+done
+echo "bridge: $url"
+
+cd "$root"
+npx steadfast verify trainer --endpoint "$url" --folder "$folder" ${CHECKS:+--check $CHECKS}
+
+ranks() { sed -n 's/^[0-9]* ranks: \[\(.*\)\]$/\1/p' "$folder/bridge.log" | tail -1; }
+before=$(ranks)
+victim=${before##*, }
+${STEADFAST_VERL_RANK_HOST:+ssh "$STEADFAST_VERL_RANK_HOST"} kill -9 "$victim"
+# The first check meets the dead rank or the new ones; the second must hold.
+npx steadfast verify trainer --endpoint "$url" --folder "$folder" --force --check update-once || true
+npx steadfast verify trainer --endpoint "$url" --folder "$folder" --force --check update-once re-apply
+after=$(ranks)
+grep -q '^the ranks are lost' "$folder/bridge.log" || { echo "the loss of rank $victim was not seen"; exit 1; }
+[ "$before" != "$after" ] || { echo "no new ranks: still $before"; exit 1; }
+echo "accepted: $(wc -w <<<"$after") ranks, those of $before replaced by $after after one was killed"
