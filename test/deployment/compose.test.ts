@@ -22,7 +22,7 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly command?: readonly string[];
   readonly restart?: string;
-  readonly healthcheck?: object;
+  readonly healthcheck?: { readonly test: readonly unknown[] };
   readonly stop_grace_period?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly profiles?: readonly string[];
@@ -96,6 +96,7 @@ describe('compose.yaml', () => {
         const { restart, healthcheck } = compose.services[other]!;
         if (condition === 'service_healthy') expect([other, healthcheck]).not.toEqual([other, undefined]);
         else expect([other, restart]).toEqual([other, 'on-failure:5']);
+        for (const word of healthcheck?.test ?? []) expect(word).toBeTypeOf('string');
       }
     }
   });
@@ -182,7 +183,9 @@ describe('Prometheus', () => {
   });
 });
 
-const docker = has('docker', 'compose', 'version') ? ['docker', 'compose'] : undefined;
+const docker = [['docker', 'compose'], ['docker-compose']].find(([command, ...args]) =>
+  has(command!, ...args, 'version'),
+);
 test.skipIf(docker === undefined)('docker compose takes the file', () => {
   const [command, ...first] = docker!;
   const args = [...first, '-f', join(FOLDER, 'compose.yaml'), 'config', '--quiet'];
