@@ -9,7 +9,8 @@ export default defineConfig({
     maxWorkers: 2,
     // What a command prints is compared as text; CI=true would colour it.
     env: { NO_COLOR: '1' },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Against hangs alone: what took 5 s has been seen to take a minute on a machine whose load average was 50.
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
   },
 });
