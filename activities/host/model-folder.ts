@@ -28,7 +28,7 @@ export async function modelFacts(
   const nothing = { digest: null, files: 0, bytes: 0, parameters: 0, type: null };
   const unread = { ...nothing, attentionHeads: null, keyValueHeads: null, positions: null };
   const names = await fileNames(folder);
-  if (names === undefined) return { ...unread, problems: [noFolder(folder)] };
+  if (typeof names === 'string') return { ...unread, problems: [noFolder(folder, names)] };
 
   const config = await jsonFile(folder, 'config.json', problems);
   const shards = names.includes(INDEX) ? await indexed(folder, problems) : [ONE_FILE];
@@ -45,26 +45,33 @@ export async function modelFacts(
   return { ...facts, digest: await folderDigest(folder, names, cache, signal), problems };
 }
 
-function noFolder(folder: string): Finding {
+function noFolder(folder: string, found: string): Finding {
   const hub = /^[\w.-]+\/[\w.-]+$/.test(folder);
   return {
     place: 'trainer.model',
     expected: 'a folder with the model on every host',
-    found: hub ? `${JSON.stringify(folder)}, which looks like a hub id` : `no folder ${folder}`,
+    found: hub ? `${JSON.stringify(folder)}, which looks like a hub id` : found,
     fix: 'Download the model to every host, and name the folder by its absolute path.',
   };
 }
 
-/** Regular files by their names, sorted; hidden ones are a downloader's own. */
-async function fileNames(folder: string): Promise<readonly string[] | undefined> {
+const NO_FOLDER: Readonly<Record<string, (folder: string) => string>> = {
+  ENOENT: (folder) => `no folder ${folder}`,
+  ENOTDIR: (folder) => `${folder}, a file or below one`,
+  EACCES: (folder) => `${folder}, which this worker may not read`,
+  ELOOP: (folder) => `${folder}, a symbolic link that leads to itself`,
+};
+
+/** Regular files by their names, sorted; hidden ones are a downloader's own. Else what the folder is instead. */
+async function fileNames(folder: string): Promise<readonly string[] | string> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     const files = entries.filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'));
     return files.map(({ name }) => name).toSorted();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') return undefined;
-    throw error;
+    const words = NO_FOLDER[(error as NodeJS.ErrnoException).code ?? ''];
+    if (words === undefined) throw error;
+    return words(folder);
   }
 }
 

@@ -1,5 +1,5 @@
 /** The files that a person hands over: run files and lists of task ids, YAML or JSON. */
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse, YAMLParseError } from 'yaml';
 import { UsageError } from '../../core/faults.js';
@@ -50,14 +50,48 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   ENOTDIR: 'no such file',
   EISDIR: 'a folder',
   EACCES: 'no permission to read it',
+  ELOOP: 'a symbolic link that leads to itself',
 };
+/** More is no file that a person has written: a million task ids are half of it. */
+const MOST_BYTES = 64 * 2 ** 20;
 
 async function readText(file: string, place: string): Promise<string> {
+  const bytes = await readBytes(file, place);
   try {
-    return await readFile(file, 'utf8');
+    return textOf(bytes);
+  } catch (error) {
+    throw new UsageError(place, 'text in UTF-8', (error as Error).message);
+  }
+}
+
+/** Never more than is looked at: it may be a device that has no end. */
+async function readBytes(file: string, place: string): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const part of createReadStream(file) as AsyncIterable<Buffer>) {
+      size += part.length;
+      if (size > MOST_BYTES) break;
+      parts.push(part);
+    }
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new UsageError(place, 'a readable file', UNREADABLE[code] ?? message);
+  }
+  if (size > MOST_BYTES) throw new UsageError(place, 'at most 64 MiB', 'more');
+  return Buffer.concat(parts);
+}
+
+/** Throws what it is instead. */
+function textOf(bytes: Buffer): string {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) throw new Error('UTF-16');
+  const zero = bytes.indexOf(0);
+  if (zero >= 0) throw new Error(`a zero byte at position ${zero}: UTF-16 without its mark, or no text`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error('bytes of another encoding, or no text');
   }
 }
 

@@ -1,5 +1,5 @@
 /** What a person hands over as a file: one error that names the place, what was expected and what was found. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -79,6 +79,30 @@ describe('a run file', () => {
   it('that is not there, or is a folder', async () => {
     expect(await refusal(() => readRunFile(join(folder, 'none')))).toContain('found no such file');
     expect(await refusal(() => readRunFile(folder))).toContain('found a folder');
+    const loop = join(folder, 'loop.yaml');
+    symlinkSync(loop, loop);
+    expect(await refusal(() => readRunFile(loop))).toContain('found a symbolic link that leads to itself');
+  });
+
+  it.each([
+    ['in UTF-16', Buffer.from('\ufeffseed: 7', 'utf16le'), 'expected text in UTF-8, found UTF-16'],
+    ['in UTF-16 without its mark', Buffer.from('seed: 7', 'utf16le'), 'found a zero byte at position 1'],
+    ['in Latin-1', Buffer.from('suite: caf\xe9', 'latin1'), 'found bytes of another encoding'],
+  ])('%s', async (_name, bytes, words) => {
+    const path = join(folder, 'encoded.yaml');
+    writeFileSync(path, bytes);
+    expect(await refusal(() => readRunFile(path))).toContain(words);
+  });
+
+  it('of 2 GiB, or without an end: no more of it is read than a file may have', async () => {
+    const path = file('');
+    truncateSync(path, 2 ** 31);
+    for (const endless of [path, '/dev/zero'])
+      expect(await refusal(() => readRunFile(endless))).toContain('expected at most 64 MiB, found more');
+  });
+
+  it('with a mark of UTF-8 and lines of Windows is read', async () => {
+    expect(await readRunFile(file('\ufeffseed: 7\r\nlanes: 2\r\n'))).toEqual({ seed: 7, lanes: 2 });
   });
 
   it('with a secret in it: refused, and not repeated', async () => {

@@ -174,6 +174,15 @@ describe('a model', () => {
     ]);
   });
 
+  it('in a home that nobody looks up', async () => {
+    const of = asked(({ trainer }) => {
+      trainer.model = '~/models';
+    });
+    expect((await problems(model, of))[0]).toContain(
+      'on every host, found "~/models", whose ~ nobody replaces.',
+    );
+  });
+
   const whole = {
     digest: `sha256:${'1'.repeat(64)}`,
     files: 1,

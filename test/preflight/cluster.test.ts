@@ -61,6 +61,12 @@ function dryRun(file: ReferenceFile, ...rest: readonly string[]): Promise<Ran> {
   return steadfast(home, 'train', '--file', path, '--dry-run', ...rest);
 }
 
+async function nothingStarted(): Promise<void> {
+  expect(await (await context.ledger()).campaign('train/q38')).toBeUndefined();
+  const { workflow } = await context.temporal();
+  await expect(workflow.getHandle('train/q38').describe()).rejects.toThrow();
+}
+
 async function end(): Promise<void> {
   await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -82,9 +88,7 @@ describe('a healthy cluster', () => {
     expect(err).toMatch(/✓ model: qwen3, .* sha256:[0-9a-f]{64}/);
     expect(err).toContain('✓ GPUs of the hosts: 24 × NVIDIA H100 80GB HBM3');
     expect(out).toContain('  actor_rollout_ref.actor.optim.lr=0.000001 \\\n');
-    expect(await (await context.ledger()).campaign('train/q38')).toBeUndefined();
-    const { workflow } = await context.temporal();
-    await expect(workflow.getHandle('train/q38').describe()).rejects.toThrow();
+    await nothingStarted();
     // Nor is anything left in the folder that all hosts wrote to.
     expect(readdirSync(join(folder, 'shared/checkpoints'))).toEqual([]);
   });
@@ -132,7 +136,7 @@ describe('a sick cluster', () => {
     // Each is told once, and no password at all.
     expect(new Set(problems).size).toBe(problems.length);
     expect(out).not.toContain('secret@');
-    expect(await (await context.ledger()).campaign('train/q38')).toBeUndefined();
+    await nothingStarted();
   });
 
   it('a host that dies over the question is one problem, and the others are checked', async () => {

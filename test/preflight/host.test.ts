@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -88,6 +89,15 @@ describe('a model folder', () => {
     expect((await looked(name)).problems).toEqual([
       expect.objectContaining({ place: 'trainer.model', found }),
     ]);
+  });
+
+  it('that is a file, or a link to itself, is none', async () => {
+    const [plain, loop] = [join(folder, 'plain'), join(folder, 'loop')];
+    writeFileSync(plain, '');
+    symlinkSync(loop, loop);
+    const found = async (name: string) => (await looked(name)).problems.map((problem) => problem.found);
+    expect(await found(plain)).toEqual([`${plain}, a file or below one`]);
+    expect(await found(loop)).toEqual([`${loop}, a symbolic link that leads to itself`]);
   });
 
   it('says every file that is missing, cut off or no model file', async () => {

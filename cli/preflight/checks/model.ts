@@ -22,7 +22,7 @@ function notAbsolute(name: string): Finding {
   return {
     place: 'trainer.model',
     expected: 'the absolute path of a folder with the model, on every host',
-    found: `${JSON.stringify(name)}${hub ? ', which is the form of a hub id' : ''}`,
+    found: `${JSON.stringify(name)}${hub ? ', which is the form of a hub id' : ''}${name.startsWith('~') ? ', whose ~ nobody replaces' : ''}`,
     fix: 'Download the model to every host first: a run must not wait for a hub, or get another revision from it.',
   };
 }
