@@ -14,6 +14,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { NextHosts } from '../activities/serving/control.js';
 import { SERVING } from '../temporal.config.js';
 import { causeOf } from './failure.js';
 import { keeperOn, servings } from './proxies.js';
@@ -37,9 +38,9 @@ export async function serving(input: ServingInput): Promise<{ readonly state: 's
   let failed = input.failed ?? 0;
   try {
     for (;;) {
-      const { closed, hosts } = await servings.nextHosts(name);
+      const { closed, hosts, jobs = {} } = await servings.nextHosts(name);
       if (closed) return { state: 'stopped' };
-      const refused = await inTurn(name, hosts, hostMs);
+      const refused = await inTurn(name, hosts, jobs, hostMs);
       // A job ends some time: who waits for its hosts has not failed.
       if (!refused?.busy) failed = refused === null ? 0 : failed + 1;
       if (refused !== null) {
@@ -66,7 +67,12 @@ interface Refused {
 }
 
 /** Null as soon as a host has kept it to its end. Throws what no host can help. */
-async function inTurn(name: string, hosts: readonly string[], hostMs: number): Promise<Refused | null> {
+async function inTurn(
+  name: string,
+  hosts: readonly string[],
+  jobs: NonNullable<NextHosts['jobs']>,
+  hostMs: number,
+): Promise<Refused | null> {
   let cause = 'no GPU host has been seen: start one with `steadfast workers gpu --host NAME`';
   let [busy, broken] = [false, false];
   for (const host of hosts) {
@@ -77,10 +83,12 @@ async function inTurn(name: string, hosts: readonly string[], hostMs: number): P
       return null;
     } catch (error) {
       if (isCancellation(error) || isType(error, FINAL)) throw error;
+      // The host that a job runs on has no slot left to say so itself.
       const silent = silence(error);
-      if (isType(error, BUSY)) busy = true;
+      const job = silent === undefined ? undefined : jobs[host];
+      if (isType(error, BUSY) || job !== undefined) busy = true;
       else if (silent === undefined) broken = true;
-      cause = `host ${host}: ${silent ?? causeOf(error)}`;
+      cause = `host ${host}: ${job ?? silent ?? causeOf(error)}`;
       await servings.passedOver(name, cause);
     }
   }

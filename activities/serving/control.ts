@@ -32,6 +32,8 @@ export interface NextHosts {
   readonly closed: boolean;
   /** In the order in which they are to be tried. */
   readonly hosts: readonly string[];
+  /** The jobs of trainers that have some of them, in words: they take nothing before the job ends. Absent: none known. */
+  readonly jobs?: Readonly<Record<string, string>>;
 }
 
 const LOOK_MS = 1_000;
@@ -91,12 +93,15 @@ export function createServingControl({ ledger, servings, gpuHosts }: ServingCont
         (other) => other.name !== name && ACTIVE.includes(other.state),
       );
       const serving = busy.flatMap(({ host }) => (host === null ? [] : [host]));
-      const taken = new Set([...serving, ...(await gpuHosts.jobs()).keys()]);
+      const jobs = await gpuHosts.jobs();
+      const taken = new Set([...serving, ...jobs.keys()]);
       const seen = recent(await servings.hosts());
       const allowed = row.spec.hosts.length === 0 ? seen : row.spec.hosts;
       // Where it was it may still run; a host that somebody else has is the last to be asked.
       const rank = (host: string): number => (host === row.host ? 0 : taken.has(host) ? 2 : 1);
-      return { closed: false, hosts: allowed.toSorted((a, b) => rank(a) - rank(b)) };
+      const hosts = allowed.toSorted((a, b) => rank(a) - rank(b));
+      const theirs = hosts.flatMap((host) => (jobs.has(host) ? [[host, jobs.get(host)!] as const] : []));
+      return { closed: false, hosts, ...(theirs.length > 0 && { jobs: Object.fromEntries(theirs) }) };
     },
 
     /** A host was given up, or was not heard of. */

@@ -4,7 +4,8 @@
  *   STEADFAST_RECORD_HISTORIES=1 npx vitest run test/workflows/history.test.ts
  *
  * plays `scenario.ts` on a stack of its own (about a minute), checks the histories, and writes them here. When to do
- * so: docs/workflow-changes.md. `=nightly,shard` instead of 1 writes those alone.
+ * so: docs/workflow-changes.md. `=nightly,shard` instead of 1 writes those alone. Those of GPU hosts are played by
+ * `gpu-hosts.ts` and checked by `gpu-history.test.ts`.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -97,6 +97,22 @@ test('what nobody works on is to be started again; what has failed fails', async
   expect((await servings.serving(name))?.state).toBe('wanted');
 });
 
+test('a host that a job has is asked last, and who has it is told', async () => {
+  const jobs = async () =>
+    new Map([
+      ['theirs', 'the job of train/x has it'],
+      ['another', 'so has y'],
+    ]);
+  const among = createServingControl({ ledger: db.ledger, servings, gpuHosts: { jobs } });
+  await control.needServing(campaign);
+  const spec = { ...(await servings.serving(name))!.spec, hosts: ['theirs', 'free'] };
+  await servings.want(name, spec, campaign, new Date(Date.now() + 60_000));
+  expect(await among.nextHosts(name)).toEqual({
+    ...{ closed: false, hosts: ['free', 'theirs'] },
+    jobs: { theirs: 'the job of train/x has it' },
+  });
+});
+
 test('hosts in turn: where it was, those that are free, those that serve something else; none that polls no more', async () => {
   await db.pool.query('DELETE FROM gpu_hosts');
   await control.needServing(campaign);

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { expect, it } from 'vitest';
+import { GPU_WORKFLOWS } from '../histories/gpu-hosts.js';
 import { type RecordedHistory, readHistories } from '../histories/record.js';
 import { type HistoryEvent, WORKFLOWS } from '../histories/scenario.js';
 import { ROOT } from '../import-graph.js';
@@ -17,8 +18,10 @@ Runtime.install({
   telemetryOptions: { logging: { filter: 'ERROR', forward: {} } },
 });
 
-it('there is a history of everything that the scenario plays', () => {
-  expect([...recorded.keys()].sort()).toEqual(Object.keys(WORKFLOWS).sort());
+it('there is a history of everything that the scenarios play', () => {
+  expect([...recorded.keys()].sort()).toEqual(
+    [...Object.keys(WORKFLOWS), ...Object.keys(GPU_WORKFLOWS)].sort(),
+  );
 });
 
 it.each([...recorded])('%s', async (_name, { workflowId, history }) => {
