@@ -116,8 +116,12 @@ async function runScreened(
 ): Promise<void> {
   const reference = await referenceConfig(name, config, file.screen);
   await storeProbeTokenizer(config, run);
-  const { tokenizer: _probe, ...rest } = run;
-  const own = file.screen.model.kind === 'token' ? { tokenizer: file.screen.model.tokenizer } : {};
+  const { tokenizer: _probe, served: _served, ...rest } = run;
+  const { model } = file.screen;
+  const own = {
+    ...(model.kind === 'token' && { tokenizer: model.tokenizer }),
+    ...(model.kind === 'served' && { served: model }),
+  };
   const row = await runCampaign(name + SUFFIX, reference, {
     ...rest,
     ...own,

@@ -146,7 +146,7 @@ function requireKeys({ model, people }: AttemptsConfig): void {
 /** What only the ledger knows. Returns the configuration with the baseline's whole id. */
 async function check(context: StackContext, asked: ScheduleConfig, file: RunFile): Promise<ScheduleConfig> {
   const ledger = await context.ledger();
-  const config = { ...asked, evaluation: await asServed(ledger, asked.evaluation) };
+  const config = { ...asked, evaluation: await asServed(ledger, asked.evaluation, file.model) };
   await requireModel(ledger, config.evaluation);
   await checkProviders(await context.rates(), config.evaluation, file.providers ?? {});
   const run = followedRun(config.evaluation);

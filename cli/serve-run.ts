@@ -15,6 +15,7 @@ import { print, printJson, say } from './output.js';
 import { namedCheckpoint, parseCheckpointName } from './run/checkpoint-name.js';
 import { defined } from './run/defined.js';
 import { readRunFile } from './run/files.js';
+import { servingOf } from './run/model.js';
 
 export interface StartOptions {
   readonly as?: string;
@@ -33,10 +34,11 @@ const HOUR_MS = 60 * 60_000;
 const LOOK_MS = 500;
 
 export async function startServing(text: string, options: StartOptions): Promise<void> {
-  const settings = await settingsOf(options.file);
+  const written = await writtenSettings(options.file);
   await withStack(async (context) => {
     const servings = await context.servings();
-    const { name, weights: named } = await weightsOf(context, text, options.as);
+    const { name, weights: named, own } = await weightsOf(context, text, options.as);
+    const settings = { ...VLLM, ...own, ...written };
     const weights: ServedWeights = options.changing ? { ...named, changing: true } : named;
     const spec = { weights, settings, hosts: await knownHosts(servings, options.host ?? []) };
     const until = new Date(Date.now() + (options.for ?? HOURS) * HOUR_MS);
@@ -81,21 +83,20 @@ export async function stopServing(
   });
 }
 
-async function settingsOf(file: string | undefined): Promise<VllmSettings> {
+async function writtenSettings(file: string | undefined): Promise<Partial<VllmSettings>> {
   const { model, trainer } = await readRunFile(file);
-  const written =
-    model?.kind === 'served' ? model.serving : trainer && 'serving' in trainer ? trainer.serving : undefined;
-  return { ...VLLM, ...defined(written) };
+  if (model?.kind === 'served') return defined(model.serving);
+  return defined(trainer && 'serving' in trainer ? trainer.serving : undefined);
 }
 
 async function weightsOf(
   context: StackContext,
   text: string,
   as: string | undefined,
-): Promise<{ name: string; weights: ServedWeights }> {
+): Promise<{ name: string; weights: ServedWeights; own: Partial<VllmSettings> }> {
   if (text.startsWith('/')) {
     const name = requireName(as ?? text.split('/').filter(Boolean).at(-1) ?? '');
-    return { name, weights: { folder: text, weightVersion: name } };
+    return { name, weights: { folder: text, weightVersion: name }, own: {} };
   }
   const named = parseCheckpointName(text);
   if (!named)
@@ -103,7 +104,8 @@ async function weightsOf(
   const ledger = await context.ledger();
   const row = await namedCheckpoint(ledger, 'weights', named);
   const name = as ?? `${nameOf(row.run)}-step-${String(row.step).padStart(4, '0')}`;
-  return { name: requireName(name), weights: await checkpointWeights(ledger, row) };
+  const weights = await checkpointWeights(ledger, row);
+  return { name: requireName(name), weights, own: await servingOf(ledger, row.run) };
 }
 
 function requireName(name: string): string {

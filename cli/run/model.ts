@@ -6,17 +6,21 @@ import { outputFormat } from '../../core/interpret/interpret.js';
 import type { Ledger } from '../../core/ledger.js';
 import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
+import type { VllmSettings } from '../../core/serving/settings.js';
 import { VLLM } from '../../temporal.config.js';
 import { defined } from './defined.js';
 import { resolveCampaign } from './find.js';
+
+/** The format of a served checkpoint where neither the run file nor the run says one. */
+const FORMAT = 'qwen3_xml';
 
 /** The model that a run file names; the trainer's base when it names none. Throws `UsageError`. */
 export async function resolveModel(model: RunFile['model']): Promise<ModelRef> {
   if (model === undefined) return { kind: 'trainer', checkpoint: 'base' };
   if (model.kind === 'served') {
-    const { serving, ...rest } = model;
-    outputFormat(model.format, 'model.format');
-    return { ...rest, settings: { ...VLLM, ...defined(serving) } };
+    const { serving, format = FORMAT, ...rest } = model;
+    outputFormat(format, 'model.format');
+    return { ...rest, format, settings: { ...VLLM, ...defined(serving) } };
   }
   if (model.kind !== 'token') return model;
   const { format, tokenizer: folder, templateOptions } = model;
@@ -49,17 +53,34 @@ export async function requireModel(ledger: Ledger & LedgerReads, config: Campaig
 
 /**
  * A checkpoint of a run whose trainer serves nothing itself, or whose run file says how it is served, behind a vLLM
- * server that is started for it; every other configuration as it is.
+ * server that is started for it; every other configuration as it is. How: as `said` of a served model says, as the run
+ * says where that says nothing, else by the defaults.
  */
 export async function asServed<C extends CampaignConfig>(
   ledger: Pick<Ledger, 'campaign'>,
   config: C,
+  said?: RunFile['model'],
 ): Promise<C> {
   const model: ModelRef | undefined = 'model' in config ? config.model : undefined;
-  if (model?.kind !== 'trainer' || model.checkpoint === 'base') return config;
+  if ((model?.kind !== 'trainer' && model?.kind !== 'served') || model.checkpoint === 'base') return config;
   const { checkpoint } = model;
-  const { trainer } = ((await ledger.campaign(checkpoint.run))?.config ?? {}) as Partial<TrainConfig>;
+  const trainer = await trainerOf(ledger, checkpoint.run);
   if (!trainer?.serving) return config;
-  const settings = { ...VLLM, ...trainer.serving };
-  return { ...config, model: { kind: 'served', checkpoint, settings, format: trainer.format } };
+  const own = said?.kind === 'served' ? said : undefined;
+  const settings = { ...VLLM, ...trainer.serving, ...defined(own?.serving) };
+  const format = own?.format ?? trainer.format;
+  const rest = model.kind === 'served' ? model : { checkpoint };
+  return { ...config, model: { ...rest, kind: 'served', settings, format } };
+}
+
+/** What a run says of how its checkpoints are served. */
+export async function servingOf(
+  ledger: Pick<Ledger, 'campaign'>,
+  run: string,
+): Promise<Partial<VllmSettings>> {
+  return (await trainerOf(ledger, run))?.serving ?? {};
+}
+
+async function trainerOf(ledger: Pick<Ledger, 'campaign'>, run: string): Promise<TrainConfig['trainer']> {
+  return ((await ledger.campaign(run))?.config as Partial<TrainConfig> | undefined)?.trainer;
 }

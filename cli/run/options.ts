@@ -90,7 +90,7 @@ export function parseModel(text: string, tokenizer?: string): NonNullable<RunFil
   const served = text.startsWith('served:');
   const checkpoint = parseCheckpointName(served ? text.slice('served:'.length) : text);
   if (checkpoint) {
-    return served ? { kind: 'served', checkpoint, format: 'qwen3_xml' } : { kind: 'trainer', checkpoint };
+    return { kind: served ? 'served' : 'trainer', checkpoint };
   }
   // It may hold a password.
   const found = url
@@ -128,6 +128,8 @@ export interface RunOptions extends Pick<StageOptions, 'detach' | 'dryRun' | 'js
   readonly found?: Readonly<Record<string, unknown>>;
   /** Folder of the tokenizer of a token endpoint. */
   readonly tokenizer?: string;
+  /** What the run file says of a served model: what it does not say, the model's own run does. */
+  readonly served?: RunFile['model'];
   /** At its end a score of incomplete coverage too, which says so; changes nothing of what runs. */
   readonly allowIncomplete?: boolean;
   /** Its result goes to standard error: another campaign's is to follow. */
@@ -147,5 +149,6 @@ export function runOptions(
     place: placeOf(file),
     providers,
     ...(model?.kind === 'token' && { tokenizer: model.tokenizer }),
+    ...(model?.kind === 'served' && { served: model }),
   };
 }

@@ -42,7 +42,7 @@ export async function runCampaign(
   await requireSandboxes(asked);
   return withStack(async (context) => {
     const ledger = await context.ledger();
-    const config = await asServed(ledger, asked);
+    const config = await asServed(ledger, asked, options.served);
     await requireModel(ledger, config);
     if (options.tokenizer !== undefined && 'model' in config && config.model.kind === 'token') {
       await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
@@ -134,9 +134,9 @@ export function exitCodeOf(row: Pick<CampaignRow, 'state' | 'result'>): number {
 async function dryRun(
   id: string,
   asked: CampaignConfig,
-  { json = false, providers = {}, place = {} }: RunOptions,
+  { json = false, providers = {}, place = {}, served }: RunOptions,
 ): Promise<void> {
-  const { config, known, problems, lines } = await preflight(id, asked, { providers, place });
+  const { config, known, problems, lines } = await preflight(id, asked, { providers, place, served });
   if (problems.length > 0) process.exitCode = EXIT.usage;
   const words = problems.map(({ message }) => message);
   if (json)
@@ -163,7 +163,11 @@ interface Preflight {
 async function preflight(
   id: string,
   asked: CampaignConfig,
-  { providers, place }: { readonly providers: ProviderTable; readonly place: Place },
+  {
+    providers,
+    place,
+    served,
+  }: { readonly providers: ProviderTable; readonly place: Place } & Pick<RunOptions, 'served'>,
 ): Promise<Preflight> {
   const { examine } = await import('../../infra/stack/preflight.js');
   const { SERVICES } = await import('../../infra/stack/plan.js');
@@ -180,18 +184,18 @@ async function preflight(
   const context = openStack(info);
   try {
     const ledger = await context.ledger();
-    const config = await asServed(ledger, asked);
+    const config = await asServed(ledger, asked, served);
     const known = await ledger.campaign(id);
-    const served = await checkServed(context, config);
+    const found = await checkServed(context, config);
     problems.push(
       ...changedProblem(known, config),
       ...(await problemOf(() => requireModel(ledger, config))),
       ...(await problemOf(async () => checkProviders(await context.rates(), config, providers))),
       ...(await problemOf(() => requireTrainerSupport(config, info.trainerUrl))),
       ...(await problemOf(() => requirePool(context, place.pool))),
-      ...served.problems,
+      ...found.problems,
     );
-    return { config, lines: served.lines, known, problems };
+    return { config, lines: found.lines, known, problems };
   } finally {
     await context.close();
   }

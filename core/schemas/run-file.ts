@@ -151,7 +151,8 @@ const model = z.discriminatedUnion('kind', [
     kind: z.literal('served'),
     checkpoint: z.strictObject({ run: z.string().min(1), step: z.union([count, z.literal('latest')]) }),
     serving: servingSchema.optional(),
-    format: z.string().min(1).default('qwen3_xml'),
+    /** Absent: the run's own. */
+    format: z.string().min(1).optional(),
     templateOptions: templateOptions.optional(),
   }),
   z.strictObject({

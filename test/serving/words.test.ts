@@ -5,7 +5,7 @@ import { parseModel } from '../../cli/run/options.js';
 import type { AttemptsConfig, CampaignConfig } from '../../core/campaign.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { followedRun, modelWords, nightConfig, type ScheduleConfig } from '../../core/nightly/schedule.js';
-import { parseRunFile } from '../../core/schemas/run-file.js';
+import { parseRunFile, type RunFile } from '../../core/schemas/run-file.js';
 import { VLLM } from '../../temporal.config.js';
 import { servingEnvironment } from '../../workers/serving-environment.js';
 
@@ -13,8 +13,8 @@ const CHECKPOINT = { run: 'train/run-1', step: 'latest' } as const;
 
 test('served:RUN@STEP is a served checkpoint, with the reference’s settings where nothing else is said', async () => {
   const model = parseModel('served:run-1@latest');
-  expect(model).toEqual({ kind: 'served', checkpoint: CHECKPOINT, format: 'qwen3_xml' });
-  expect(await resolveModel(model)).toEqual({ ...model, settings: VLLM });
+  expect(model).toEqual({ kind: 'served', checkpoint: CHECKPOINT });
+  expect(await resolveModel(model)).toEqual({ ...model, format: 'qwen3_xml', settings: VLLM });
   expect(parseModel('served:train/run-1@7')).toMatchObject({ checkpoint: { run: 'train/run-1', step: 7 } });
   expect(() => parseModel('served:run-1')).toThrow('served:RUN@STEP');
   expect(() => parseModel('serve:run-1@7')).toThrow('expected base, RUN@STEP');
@@ -46,6 +46,28 @@ test('RUN@STEP of a run that is served by vLLM is the same; of other runs it is 
     expect(await asServed(ledger(trainer), config)).toBe(config);
   const train = { kind: 'train' } as CampaignConfig;
   expect(await asServed(ledger(verl), train)).toBe(train);
+});
+
+test('a served checkpoint is served as its run says, where nothing else is said', async () => {
+  const trainer = {
+    kind: 'verl',
+    format: 'qwen3_xml_plain',
+    serving: { tensorParallel: 4, maxSequences: 2 },
+  };
+  const ledger = { campaign: async () => ({ config: { trainer } }) as unknown as CampaignRow };
+  const served = async (said: NonNullable<RunFile['model']>) => {
+    const config = { kind: 'eval', model: await resolveModel(said) } as AttemptsConfig;
+    return (await asServed(ledger, config, said)).model;
+  };
+  const words = { kind: 'served', checkpoint: CHECKPOINT } as const;
+  expect(await served(parseModel('served:run-1@latest'))).toEqual({
+    ...{ ...words, format: 'qwen3_xml_plain' },
+    settings: { ...VLLM, tensorParallel: 4, maxSequences: 2 },
+  });
+  // What the run file says wins, also where it is the default.
+  expect(
+    await served({ ...words, serving: { tensorParallel: VLLM.tensorParallel }, format: 'qwen3_xml' }),
+  ).toEqual({ ...{ ...words, format: 'qwen3_xml' }, settings: { ...VLLM, maxSequences: 2 } });
 });
 
 test('a night serves the checkpoint of its day under the same settings', () => {
