@@ -45,6 +45,35 @@ test('a server that is not there is named', async () => {
   );
 });
 
+test.each(['hello', 'http://127.0.0.1:9/ledger', 'postgresql://me:secret@127.0.0.1:99999/ledger'])(
+  'what is no address of a database is refused, and not repeated: %s',
+  async (url) => {
+    await expect(migrate(url)).rejects.toThrow(/^DATABASE_URL: expected postgresql:.*, found another form$/);
+  },
+);
+
+test('a role without the rights is told which; a database that does not take a migration is named', async () => {
+  // Roles are the server's, which other tests may share.
+  const role = `weak_${process.pid}`;
+  await db.pool.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE ROLE ${role} LOGIN PASSWORD 'weak';
+    GRANT USAGE ON SCHEMA public TO ${role}`);
+  const url = new URL(db.url);
+  [url.username, url.password] = [role, 'weak'];
+  await expect(migrate(url.href)).rejects.toThrow(
+    /^database: expected the right to create tables at .*, found none in schema public\. As its owner: GRANT CREATE/,
+  );
+  const [newest] = (await migrate(db.url)).slice(-1);
+  await expect(migrate(url.href)).rejects.toThrow(
+    /^database: expected the owner of its tables, .*, found role weak_/,
+  );
+  await db.pool.query('DELETE FROM migrations WHERE name = $1', [newest]);
+  await expect(migrate(db.url)).rejects.toThrow(
+    /^database: expected one that takes the schema, at .*, found relation .* already exists/,
+  );
+  await db.pool.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; DROP ROLE ${role}`);
+  await migrate(db.url);
+});
+
 test('the closed sets of the schema are those of the program', async () => {
   const { rows } = await db.pool.query<{ def: string }>(
     `SELECT pg_get_constraintdef(oid) AS def FROM pg_constraint WHERE conrelid = 'tries'::regclass AND contype = 'c'`,
