@@ -66,9 +66,10 @@ function summary(info: StackInfo): string {
 }
 
 function usualElsewhere(info: StackInfo): boolean {
+  const ownTrainer = info.passedOn?.STEADFAST_TRAINER_URL === undefined;
   return (
     !info.temporal.address.endsWith(`:${USUAL_PORTS.temporal}`) ||
-    !info.trainerUrl.endsWith(`:${USUAL_PORTS.trainer}`)
+    (ownTrainer && !info.trainerUrl.endsWith(`:${USUAL_PORTS.trainer}`))
   );
 }
 

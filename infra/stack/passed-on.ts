@@ -1,5 +1,5 @@
 /**
- * Variables of whoever types `up` that workers need: checkouts of ThinkingBox-Bench, and the endpoints that play the
+ * Variables of whoever types `up` that workers need: checkouts of ThinkingBox-Bench, a trainer elsewhere, the endpoints that play the
  * simulated user and the judge, the isolation that its operator demands, and what containers may reach. They are recorded
  * with the stack, so that a worker that is started again has them too.
  * No secrets: a key is named by its variable, and reaches the workers through the environment that they inherit.
@@ -8,6 +8,7 @@ import { TRAINER_VARIABLES } from './torch-trainer.js';
 
 const NAMES = [
   ...TRAINER_VARIABLES,
+  'STEADFAST_TRAINER_URL',
   'THINKINGBOX_DIR',
   'THINKINGBOX_DATA_DIR',
   'THINKINGBOX_CASES',

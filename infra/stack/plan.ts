@@ -27,7 +27,7 @@ export const SERVICES: readonly ServiceName[] = ['temporal', 'postgres', 'traine
 
 export interface PlanOptions {
   readonly home: string;
-  /** Which services to run; workers need all of them. */
+  /** Which services to run; workers need all of them, or a trainer elsewhere. */
   readonly services: readonly ServiceName[];
   /** Worker processes by kind; none of a kind with 0. */
   readonly workers: { readonly pipeline: number; readonly sandbox: number; readonly gpu: number };
@@ -71,7 +71,7 @@ export function planStack(options: PlanOptions, ports: Ports): Plan {
       namespace: NAMESPACE,
     },
     databaseUrl: database.url,
-    trainerUrl: `http://127.0.0.1:${ports.trainer}`,
+    trainerUrl: options.passedOn.STEADFAST_TRAINER_URL ?? `http://127.0.0.1:${ports.trainer}`,
     userUrl: options.passedOn.STEADFAST_USER_URL ?? `http://127.0.0.1:${ports.endpoints}/user/v1`,
     judgeUrl: options.passedOn.STEADFAST_JUDGE_URL ?? `http://127.0.0.1:${ports.endpoints}/judge/v1`,
     passedOn: options.passedOn,

@@ -12,9 +12,12 @@ import { ROOT } from '../setup/root.mjs';
 import { findTemporal } from '../setup/temporal.mjs';
 import { requireBaseCheckpoint } from './base-checkpoint.js';
 import { externalDatabase } from './database.js';
+import { readStack } from './info.js';
+import { passedOn } from './passed-on.js';
 import type { PlanOptions } from './plan.js';
 import { findBinaries } from './postgres-data.js';
 import type { TorchTrainer } from './torch-trainer.js';
+import { servicesHere } from './trainer-elsewhere.js';
 
 export interface Check {
   readonly name: string;
@@ -39,7 +42,8 @@ export function requireStack(wanted: Wanted): Pick<PlanOptions, 'python' | 'temp
 
 /** Every check of `requireStack`, and the slower ones; never throws for a check that does not hold. */
 export async function examine(wanted: Wanted): Promise<readonly Check[]> {
-  const { checks } = look(wanted);
+  const variables = passedOn(process.env, readStack(wanted.home)?.passedOn);
+  const { checks } = look({ ...wanted, services: servicesHere(wanted.services, variables) });
   return [...checks, await postgresCheck()];
 }
 

@@ -14,6 +14,7 @@ import { passedOn } from './passed-on.js';
 import { STACK_MARK } from './service.js';
 import { torchCommand, torchTrainer } from './torch-trainer.js';
 import { type TrainerProcess, trainerCommand } from './trainer-command.js';
+import { trainerElsewhere } from './trainer-elsewhere.js';
 
 export interface PrivateTrainer {
   /** Base URL without `/v1`. */
@@ -70,7 +71,13 @@ export async function startPrivateTrainer(home: string): Promise<PrivateTrainer>
 
 /** How the stack's trainer would be started, with a folder of its own and on a free port. */
 function commandOf(home: string): (folder: string) => TrainerProcess {
-  const torch = torchTrainer(passedOn(process.env, readStack(home)?.passedOn), home);
+  const variables = passedOn(process.env, readStack(home)?.passedOn);
+  const elsewhere = trainerElsewhere(variables);
+  if (elsewhere) {
+    const fix = 'Start another one like it, and name it: --trainer URL.';
+    throw new UsageError('--trainer', `an idle trainer, beside the one at ${elsewhere}`, 'none', fix);
+  }
+  const torch = torchTrainer(variables, home);
   if (torch) return (folder) => torchCommand(torch, 0, folder);
   requireBaseCheckpoint();
   const python = venvPython(ROOT, home);

@@ -21,6 +21,7 @@ import { type PlanOptions, SERVICES, type ServiceName } from './plan.js';
 import { requireStack } from './preflight.js';
 import type { Through } from './through.js';
 import { torchDigest, torchTrainer } from './torch-trainer.js';
+import { servicesHere } from './trainer-elsewhere.js';
 
 export interface StartOptions {
   /** Default: `.steadfast/` of the checkout, or STEADFAST_HOME. */
@@ -74,16 +75,17 @@ export async function startStack(options: StartOptions = {}): Promise<StackInfo>
 }
 
 function planOptions(home: string, options: StartOptions): PlanOptions {
-  const services = options.services ?? SERVICES;
-  const complete = SERVICES.every((name) => services.includes(name));
-  const asked = options.workers ?? (complete ? {} : 'none');
+  const asked = options.services ?? SERVICES;
+  const complete = SERVICES.every((name) => asked.includes(name));
+  const wanted = options.workers ?? (complete ? {} : 'none');
   const none = { pipeline: 0, sandbox: 0, gpu: 0 };
-  const workers = asked === 'none' ? none : { pipeline: 1, sandbox: 1, gpu: 1, ...asked };
+  const workers = wanted === 'none' ? none : { pipeline: 1, sandbox: 1, gpu: 1, ...wanted };
   if (!complete && Object.values(workers).some((count) => count > 0)) {
-    throw new UsageError('workers', `all of ${SERVICES.join(', ')} for workers to use`, services.join(', '));
+    throw new UsageError('workers', `all of ${SERVICES.join(', ')} for workers to use`, asked.join(', '));
   }
   const external = externalDatabase();
   const variables = passedOn(process.env, readStack(home)?.passedOn);
+  const services = servicesHere(asked, variables);
   const torch = services.includes('trainer') ? torchTrainer(variables, home) : undefined;
   const chosen = torch ? { torch } : {};
   const tools = requireStack({ home, services, workers, ...chosen });
