@@ -17,24 +17,40 @@ export function torchPython(): string | undefined {
   return process.env.STEADFAST_TORCH_PYTHON || (existsSync(made) ? made : undefined);
 }
 
+interface Tiny {
+  readonly head?: 'tied' | 'own';
+  /** With its chat template. */
+  readonly tokenizer?: 'qwen3.5' | 'embedded';
+}
+
 /** Random weights under Qwen 3.5's vocabulary and chat template; 65 MB in `out`, twice as much with a head of its own. */
 export async function randomModel(python: string, out: string, head: 'tied' | 'own' = 'tied'): Promise<void> {
-  await make(python, [out], head === 'own' ? ['--untied'] : []);
+  await make(python, [out], { head });
 }
 
 /** The same, taught to play these tasks of deskbench, not surely. What it reached, as the program prints it. */
-export async function taughtModel(python: string, out: string, tasks: readonly string[]): Promise<string> {
-  const episodes = await demonstrations(new Renderer(modelFiles('qwen3.5')), tasks);
+export async function taughtModel(
+  python: string,
+  out: string,
+  tasks: readonly string[],
+  tiny: Tiny = {},
+): Promise<string> {
+  const episodes = await demonstrations(new Renderer(modelFiles(tiny.tokenizer ?? 'qwen3.5')), tasks);
   const file = `${out}.episodes.jsonl`;
   const lines = episodes.map(({ ids, sampled }) => JSON.stringify({ ids: [...ids], sampled: [...sampled] }));
   await writeFile(file, lines.join('\n'));
-  return make(python, [out, file]);
+  return make(python, [out, file], tiny);
 }
 
-async function make(python: string, rest: readonly string[], flags: readonly string[] = []): Promise<string> {
-  const folder = modelFolder('qwen3.5');
-  const template = path.join(folder, 'qwen3_5_think.jinja');
+async function make(
+  python: string,
+  rest: readonly string[],
+  { head = 'tied', tokenizer = 'qwen3.5' }: Tiny,
+): Promise<string> {
+  const folder = modelFolder(tokenizer);
+  const template = tokenizer === 'embedded' ? '' : path.join(folder, 'qwen3_5_think.jinja');
   const script = path.join(NATIVE, 'tests', 'tiny_qwen3.py');
+  const flags = head === 'own' ? ['--untied'] : [];
   const { code, out, err } = await finished(
     spawn(python, [script, ...flags, folder, template, ...rest], { stdio: ['ignore', 'pipe', 'pipe'] }),
   );

@@ -27,7 +27,7 @@ export function environment(): NodeJS.ProcessEnv {
   };
 }
 
-/** A random Qwen 3 in `out`, and `command.txt` with the settings that train it on the CPU. */
+/** A random Qwen 3 in `out`, unless a model is there, and `command.txt` with the settings that train it on the CPU. */
 export async function tinyModel(python: string, out: string, ranks: number): Promise<void> {
   const child = spawn(python, [path.join('tests', 'tiny_model.py'), out, String(ranks)], {
     cwd: NATIVE,

@@ -1,4 +1,6 @@
-"""`python tests/tiny_qwen3.py [--untied] TOKENIZER TEMPLATE OUT [EPISODES]`: a Qwen 3 of two random layers with a real Qwen tokenizer.
+"""`python tests/tiny_qwen3.py [--untied] TOKENIZER TEMPLATE OUT [EPISODES]`: a Qwen 3 of two random layers with a tokenizer of others.
+
+TEMPLATE is its chat template, or "" where `tokenizer_config.json` holds it.
 
 Random, it never calls a tool, and every reward is 0. With EPISODES (JSON Lines of `{ids, sampled}`) it is first taught
 to repeat them, and stopped before it does so surely: a policy that is right now and then, as GRPO needs one. About a
@@ -46,7 +48,8 @@ def teach(model: Qwen3ForCausalLM, episodes: list[dict]) -> dict[str, float]:
     close to 0, are one more class beside them, with the logarithm of their number as its logit.
     """
     used = torch.tensor(sorted({i for episode in episodes for i in episode["ids"]}))
-    small = random_model(len(used))
+    tied = model.config.tie_word_embeddings
+    small = random_model(len(used), tied)
     rest = torch.full((1,), math.log(model.config.vocab_size - len(used)))
     batches = []
     for episode in episodes:
@@ -74,6 +77,7 @@ def teach(model: Qwen3ForCausalLM, episodes: list[dict]) -> dict[str, float]:
             if tensor.shape == taught.shape:
                 tensor.copy_(taught)
         model.model.embed_tokens.weight[used] = small.model.embed_tokens.weight
+        model.lm_head.weight[used] = small.lm_head.weight
     return {"rounds": rounds, "probability": mean, "least": min(probabilities)}
 
 
@@ -93,7 +97,8 @@ def main(tied: bool, tokenizer: str, template: str, out: str, episodes: str | No
     shutil.copyfile(
         os.path.join(tokenizer, "tokenizer_config.json"), os.path.join(out, "tokenizer_config.json")
     )
-    shutil.copyfile(template, os.path.join(out, "chat_template.jinja"))
+    if template:
+        shutil.copyfile(template, os.path.join(out, "chat_template.jinja"))
     print(json.dumps(reached | {"cpuSeconds": round(time.process_time() - started, 1)}))
 
 

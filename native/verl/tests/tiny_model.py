@@ -61,8 +61,11 @@ def settings(model: str, gpus: int = 1) -> list[str]:
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
-        sys.exit("usage: python tests/tiny_model.py OUT [GPUS]: also writes OUT/command.txt")
-    write_model(sys.argv[1])
+        sys.exit(
+            "usage: python tests/tiny_model.py OUT [GPUS]: also writes OUT/command.txt; a model that is there stays"
+        )
+    if not os.path.exists(os.path.join(sys.argv[1], "config.json")):
+        write_model(sys.argv[1])
     words = settings(os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) == 3 else 1)
     with open(os.path.join(sys.argv[1], "command.txt"), "w", encoding="utf-8") as out:
         out.write(" \\\n  ".join(["python -m verl.trainer.main_ppo", *words]) + "\n")
