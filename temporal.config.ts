@@ -175,6 +175,8 @@ export const MEMORY_FOR_EPISODES = 0.75;
 export const MOST_SANDBOX_SLOTS = 48;
 /** How long episodes in flight may go on after SIGTERM, ms; then they are cancelled, and run again elsewhere. */
 export const DRAIN_MS = 25_000;
+/** After the grace: releases take up to 15 s then; what sends SIGKILL waits no longer (docs/workers.md). */
+export const UNANSWERED_MS = 14_500;
 
 /** Nightly evaluations (docs/nightly.md), where a schedule does not say otherwise. */
 export const NIGHTLY = {

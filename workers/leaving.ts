@@ -13,11 +13,13 @@ export function leaving({
     inbound: {
       execute: (input, next) =>
         new Promise((resolve, reject) => {
-          signal.addEventListener('abort', () => {
+          const leave = () => {
             const stopped = asStopped(signal);
             // Stopped on request, an activity ends as it sees fit.
             if (stopped !== signal.reason) reject(stopped);
-          });
+          };
+          signal.addEventListener('abort', leave);
+          if (signal.aborted) leave();
           next(input).then(resolve, reject);
         }),
     },

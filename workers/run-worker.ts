@@ -8,7 +8,7 @@ import {
 } from '@temporalio/worker';
 import { UsageError } from '../core/faults.js';
 import { refusedBy, refusedCertificate, tlsProblem } from '../infra/temporal-refusal.js';
-import { DRAIN_MS, HEARTBEAT } from '../temporal.config.js';
+import { DRAIN_MS, HEARTBEAT, UNANSWERED_MS } from '../temporal.config.js';
 import type { WorkerEnvironment } from './environment.js';
 import { hidingSecrets } from './hiding-secrets.js';
 import { tell, workerLogger } from './log.js';
@@ -57,6 +57,11 @@ export async function runWorker(
     drainBy((signal) => {
       tell(`${signal}: takes no more work; what is under way has ${graceMs / 1_000} s`);
       stop();
+      // The SDK would wait for as long as Temporal does not answer.
+      setTimeout(() => {
+        tell('Temporal does not answer: ends without it; what was under way runs again elsewhere');
+        process.exit(1);
+      }, graceMs + UNANSWERED_MS).unref();
     });
     for (const { taskQueue } of queues)
       process.stdout.write(`worker of queue ${taskQueue} ready, process ${process.pid}\n`);

@@ -17,7 +17,7 @@ export async function readTokenRecord(
     return decodeTokens(await artifacts.get(record));
   } catch (error) {
     if (!(error instanceof Fault) || error.kind !== 'artifacts' || error.retry) throw error;
-    throw new Fault('artifacts', lostRecord(key, record, artifacts.path(record), error.message), {
+    throw new Fault('artifacts', lostRecord(key, artifacts.path(record), error.message), {
       code: error.code ?? 'corrupt',
       retry: false,
       cause: error,
@@ -25,10 +25,11 @@ export async function readTokenRecord(
   }
 }
 
-function lostRecord(key: string, record: Digest, path: string, found: string): string {
+/** Short: what a run that waits says is cut at 500 characters. */
+function lostRecord(key: string, path: string, found: string): string {
   return [
-    `token record ${record} of episode ${key} cannot be used: ${found.includes(path) ? found : `${found} (${path})`}.`,
-    'It is the only copy of these tokens: put the file back from a copy of the artifact folder, and the step goes on.',
-    'Without one, a step that is not updated yet can be skipped, and weights of later steps come from checkpoints that were saved after this one alone.',
+    `the token record of episode ${key} cannot be used: ${found.includes(path) ? found : `${found} (${path})`}.`,
+    'Put the file back from a copy of the artifact folder.',
+    'Without one: skip a step that is not updated yet; else only later checkpoints are of use.',
   ].join(' ');
 }

@@ -1,4 +1,5 @@
 /** The trainer of a run: from what a person wrote to all of it. Pure; what it can do is asked of it elsewhere. */
+import path from 'node:path';
 import type { EpisodeLimits } from '../../core/campaign.js';
 import { outputFormat } from '../../core/interpret/interpret.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
@@ -51,7 +52,7 @@ function verlConfig(
       gpus: typeof gpus === 'number' ? Array.from({ length: gpus }, (_, index) => index) : gpus,
     })),
     python: written.python,
-    checkpoints: written.checkpoints.replace(/(?<=.)\/+$/, ''),
+    checkpoints: path.posix.normalize(written.checkpoints).replace(/(?<=.)\/$/, ''),
     // Verl reads one even where nothing is validated.
     data: { train: data.train, validation: data.validation ?? data.train },
     agentLoop: { ...agentLoop, workers: agentLoop.workers ?? VERL.agentLoopWorkers },

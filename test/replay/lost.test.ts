@@ -144,7 +144,7 @@ it(
     await rm(file);
     const refused = await replayStep('source', 1, '--mend');
     expect(refused.code).toBe(1);
-    for (const said of [key!, file, 'put the file back']) expect(refused.err).toContain(said);
+    for (const said of [key!, file, 'Put the file back']) expect(refused.err).toContain(said);
     expect(refused.err).not.toContain('with --mend');
 
     const before = (await ledger.steps(RUN)).map(({ weightDigest }) => weightDigest);
@@ -152,7 +152,7 @@ it(
     await steadfast(home, 'extend', 'source', '--steps', '4');
     await until('paused', async () => (await ledger.campaign(RUN))?.state === 'paused');
     const status = await steadfast(home, 'status', RUN);
-    for (const said of [key!, 'put the file back', 'replay step --run source --step 4'])
+    for (const said of [key!, 'Put the file back', 'replay step --run source --step 4'])
       expect(status.out).toContain(said);
     expect((await ledger.steps(RUN)).map(({ weightDigest }) => weightDigest).slice(0, 3)).toEqual(before);
     writeFileSync(file, bytes);

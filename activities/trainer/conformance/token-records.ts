@@ -39,12 +39,12 @@ export const TOKEN_RECORD_CHECKS: readonly Check[] = [
       'A token record that is missing, is not its digest or is malformed is refused with the name of its episode, and changes nothing.',
     async run(bench) {
       const { batches, folder, open, writeIndex } = claimed(bench);
-      const [{ episodes }] = batches;
+      const episodes = batches[0].episodes.toSorted((a, b) => (a.key < b.key ? -1 : 1));
       const session = await open();
       const before = core(await session.state());
       const index = await writeIndex(episodes);
       const [record] = Object.keys(index.recordPaths);
-      const { key } = episodes.toSorted((a, b) => (a.key < b.key ? -1 : 1))[0]!;
+      const { key } = episodes[0]!;
       const file = index.recordPaths[record!]!;
       const refuses = (what: string, batch: WrittenIndex) =>
         refused(what, 'bad_batch', session.update({ op: 'one', batch }), key);
@@ -59,7 +59,7 @@ export const TOKEN_RECORD_CHECKS: readonly Check[] = [
       const another = { ...index.recordPaths, [record!]: Object.values(index.recordPaths)[1]! };
       await refuses('the record of another episode', { ...index, recordPaths: another });
       for (const [what, change] of MALFORMED) {
-        const [first, ...others] = episodes.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+        const [first, ...others] = episodes;
         await refuses(what, await writeIndex([change(first!), ...others]));
       }
       const other = await writeUnderDigest(folder, 'longer', relabelled(await readFile(index.path)));
