@@ -194,7 +194,7 @@ test(
       await lose();
       const refused = perform(activities.applyUpdate, run, 1, batchDigest);
       await expect(refused).rejects.toMatchObject({ type: `artifacts:${code}`, nonRetryable: true });
-      for (const said of [key, file, 'Put the file back', 'skip a step']) {
+      for (const said of [key, record, file, 'Put the file back', 'skip a step']) {
         await expect(refused).rejects.toThrow(said);
       }
       expect(await trainer.state(signal)).toEqual(before);
@@ -261,7 +261,7 @@ test(
     await rm(artifacts.path(record));
     await expect(perform(activities.readyTrainer, run, 2)).rejects.toThrow(
       new RegExp(
-        `batch ${batchDigest} .* is missing.*cannot be made again: token record ${record} of episode ${key}`,
+        `batch ${batchDigest} .* is missing.*cannot be made again: the token record of episode ${key} cannot be used: .*${record}`,
       ),
     );
   },
