@@ -22,7 +22,8 @@ const RUN = 'train/beside';
 const FILE: RunFile = {
   seed: 13,
   train: {
-    steps: 5,
+    // Long enough that two commands, on a busy machine, are over before it ends.
+    steps: 16,
     saveEvery: 1,
     plan: { learningRate: 7e-4 },
     shape: { groups: 2, groupSize: 4, maxGroups: 8, maxRefillRounds: 2, minInformative: 1 },
@@ -73,7 +74,7 @@ it('leaves the training as it was', async () => {
   // Every attempt of the night is of that checkpoint, whatever the run had published meanwhile.
   expect(new Set(beside.sampled)).toEqual(new Set([checkpoint!.weightDigest]));
   expect(beside.served).not.toContain(checkpoint!.weightDigest);
-}, 240_000);
+}, 600_000);
 
 /** Trains on a stack of its own, with `beside` going on at the same time. */
 async function trained(beside: (context: StackContext, home: string) => Promise<void>) {
@@ -88,7 +89,7 @@ async function trained(beside: (context: StackContext, home: string) => Promise<
     const pool = (await chooseTasks(suite, 'train')).slice(0, 40);
     await launch(context, 'beside', await trainConfig(FILE, suite, pool), 16);
     await beside(context, home);
-    expect(await untilEnded(() => info, RUN, 120_000)).toBe('done');
+    expect(await untilEnded(() => info, RUN, 240_000)).toBe('done');
     const night = await until('the end of the night', async () => {
       const [found] = await schedules.nights('night', 1);
       return found === undefined ? { none: true as const } : found.state !== 'running' && found;
