@@ -2,23 +2,18 @@
 
 import argparse
 import asyncio
-import sys
 from functools import partial
 
+from steadfast_protocol.command import add_serve, command_line, run
 from steadfast_protocol.faults import UsageError
+
+from .sampling_options import add_sampling
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser("steadfast_torch", description=__doc__)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    serve = verbs.add_parser("serve", help="answer on HTTP until SIGTERM or SIGINT")
-    serve.add_argument("--port", type=int, required=True, help="0 takes a free one and prints it")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument(
-        "--home", required=True, help="folder that relative paths in requests are read against"
-    )
+    parser, verbs = command_line("steadfast_torch", __doc__)
+    serve = add_serve(verbs)
     serve.add_argument("--model", required=True, help="folder of a causal language model, tokenizer included")
-    serve.add_argument("--format", default="qwen3_xml", help="how its outputs are read (core/interpret)")
     serve.add_argument("--device", default="auto", help="auto (a GPU where there is one), cpu, cuda, cuda:1")
     serve.add_argument("--dtype", default="float32", choices=("float32", "bfloat16"), help="of products")
     serve.add_argument("--threads", type=int, default=1, help="on the CPU; another number gives other bytes")
@@ -28,15 +23,8 @@ def main(arguments: list[str]) -> int:
     serve.add_argument("--lora-alpha", type=float, help="absent: twice the rank")
     serve.add_argument("--lora-targets", default="all-linear", help="module names separated by commas")
     serve.add_argument("--lora-seed", type=int, default=0)
-    serve.add_argument("--vllm", help="http://host:port of a vLLM server that samples; absent: by itself")
-    serve.add_argument("--rows", type=int, default=64, help="requests at the vLLM server at once")
-    serve.add_argument("--versions", type=int, default=4, help="weights kept for sampling")
-    options = parser.parse_args(arguments)
-    try:
-        return _serve(options)
-    except UsageError as error:
-        print(error, file=sys.stderr)
-        return 2
+    add_sampling(serve)
+    return run(parser, arguments, {"serve": _serve})
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -45,8 +33,7 @@ def _serve(options: argparse.Namespace) -> int:
     import torch
     import transformers
 
-    from steadfast_protocol.app import App
-    from steadfast_protocol.serving import go_home, listen
+    from steadfast_protocol.serving import go_home
 
     from .export import export
     from .learner import TorchLearner
@@ -54,8 +41,7 @@ def _serve(options: argparse.Namespace) -> int:
     from .model import LanguageModel, ModelOptions
     from .sampler import OWN_SAMPLING, OwnSampler
     from .tokenizer import FolderTokenizer
-    from .vllm_sampler import VLLM_SAMPLING, VllmSampler
-    from .vllm_server import VllmServer
+    from .who_samples import answer, sampling_of
 
     folder = os.path.abspath(options.model)
     if not os.path.isfile(os.path.join(folder, "config.json")):
@@ -86,19 +72,9 @@ def _serve(options: argparse.Namespace) -> int:
             str(tokenizer.size - 1),
         )
     go_home(options.home)
-    learner = TorchLearner(model, tokenizer.digest, OWN_SAMPLING if options.vllm is None else VLLM_SAMPLING)
-
-    async def serving() -> int:
-        if options.vllm is None:
-            sampler = OwnSampler(model, options.versions)
-        else:
-            server = VllmServer(options.vllm)
-            sampler = VllmSampler(
-                partial(export, model), lora is not None, server, "published", options.versions, options.rows
-            )
-        return await listen(App(learner, sampler, tokenizer, options.format), options.host, options.port)
-
-    return asyncio.run(serving())
+    learner = TorchLearner(model, tokenizer.digest, sampling_of(options, OWN_SAMPLING))
+    own = partial(OwnSampler, model, options.versions)
+    return asyncio.run(answer(options, learner, tokenizer, own, partial(export, model), lora is not None))
 
 
 def _device(name: str):

@@ -17,6 +17,7 @@ from . import FORMAT_VERSION
 from .adamw import BETA1, BETA2, Moments
 from .model import LanguageModel
 from .update import compute_update
+from .vllm_sampler import sampler_bound
 from .weights import Arrays, Weights, copied
 
 
@@ -69,7 +70,7 @@ class TorchLearner:
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "device": device.type if device.type == "cpu" else torch.cuda.get_device_name(device),
-            "dtype": str(self.model.options.dtype).removeprefix("torch."),
+            "dtype": self._dtype(),
             "threads": str(torch.get_num_threads()),
             "machine": platform.machine(),
             "isa": torch.backends.cpu.get_cpu_capability(),
@@ -93,9 +94,7 @@ class TorchLearner:
             },
             "limits": {"context": model.context},
             "sampling": self._sampling,
-        } | self._sampler_bound()
+        } | sampler_bound(self._sampling, self._dtype())
 
-    def _sampler_bound(self) -> dict[str, float]:
-        """In bfloat16 two kernels differ by some hundredths of a nat, and now and then by more; in float32 by 2e-6."""
-        other = self._sampling["by"] == "vllm" and self.model.options.dtype != torch.float32
-        return {"probeBound": 0.5} if other else {}
+    def _dtype(self) -> str:
+        return str(self.model.options.dtype).removeprefix("torch.")

@@ -12,6 +12,7 @@ import torch
 
 from steadfast_protocol.batch import Episode
 from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.importance import importance_metrics
 from steadfast_protocol.learner import UpdateResult
 from steadfast_protocol.mismatch import Mismatch
 from steadfast_protocol.plan import Plan
@@ -65,9 +66,7 @@ def compute_update(
         "tokens": tokens,
     }
     if plan.importance_cap is not None:
-        factors = np.concatenate(weighed)
-        metrics["importanceMean"] = float(factors.mean(dtype=np.float64))
-        metrics["importanceCapped"] = float((factors >= np.float32(plan.importance_cap)).mean())
+        metrics |= importance_metrics(np.concatenate(weighed), plan.importance_cap)
     if skipped:
         return UpdateResult(weights, moments, metrics)
     scale = plan.max_grad_norm / norm if norm > plan.max_grad_norm else 1.0

@@ -2,22 +2,15 @@
 
 import argparse
 import asyncio
-import sys
 
-from steadfast_protocol.faults import UsageError
+from steadfast_protocol.command import add_serve, command_line, run
 
 from . import FORMAT_VERSION
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser("steadfast_trainer", description=__doc__)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    serve = verbs.add_parser("serve", help="answer on HTTP until SIGTERM or SIGINT")
-    serve.add_argument("--port", type=int, required=True, help="0 takes a free one and prints it")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument(
-        "--home", required=True, help="folder against which relative paths in requests are read"
-    )
+    parser, verbs = command_line("steadfast_trainer", __doc__)
+    serve = add_serve(verbs)
     serve.add_argument("--base", required=True, help="folder of the base model")
     serve.add_argument("--rows", type=int, default=64, help="sequences sampled at once")
     serve.add_argument(
@@ -32,12 +25,7 @@ def main(arguments: list[str]) -> int:
     base.add_argument("--learning-rate", type=float, default=3e-3)
     base.add_argument("--width", type=int, default=96)
     verbs.add_parser("selfcheck", help="prove the numerical claims on this machine")
-    options = parser.parse_args(arguments)
-    try:
-        return {"serve": _serve, "make-base": _make_base, "selfcheck": _selfcheck}[options.verb](options)
-    except UsageError as error:
-        print(error, file=sys.stderr)
-        return 2
+    return run(parser, arguments, {"serve": _serve, "make-base": _make_base, "selfcheck": _selfcheck})
 
 
 def _serve(options: argparse.Namespace) -> int:

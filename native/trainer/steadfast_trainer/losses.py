@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steadfast_protocol.importance import importance_weights
+
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
     """[N, V], full softmax at temperature 1."""
@@ -19,9 +21,8 @@ class Importance:
     cap: float
 
     def weights(self, old_logprobs: np.ndarray) -> np.ndarray:
-        """[N]. The exponent is cut first, so that no difference overflows."""
-        cap = np.float32(self.cap)
-        return np.minimum(np.exp(np.minimum(old_logprobs - self.sampler, np.log(cap))), cap)
+        """[N]."""
+        return importance_weights(old_logprobs, self.sampler, self.cap)
 
 
 @dataclass(frozen=True)

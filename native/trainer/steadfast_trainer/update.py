@@ -11,6 +11,7 @@ import numpy as np
 
 from steadfast_protocol.batch import Episode
 from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.importance import importance_metrics
 from steadfast_protocol.learner import UpdateResult
 from steadfast_protocol.mismatch import Mismatch
 from steadfast_protocol.plan import Plan
@@ -84,9 +85,7 @@ def compute_update(
         "tokens": tokens,
     }
     if plan.importance_cap is not None:
-        factors = np.concatenate(weighed)
-        metrics["importanceMean"] = float(factors.mean(dtype=np.float64))
-        metrics["importanceCapped"] = float((factors >= np.float32(plan.importance_cap)).mean())
+        metrics |= importance_metrics(np.concatenate(weighed), plan.importance_cap)
     return UpdateResult(new, state, metrics)
 
 

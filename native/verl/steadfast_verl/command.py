@@ -4,22 +4,19 @@ import argparse
 import asyncio
 import os
 import sys
+from functools import partial
 
+from steadfast_protocol.command import add_serve, command_line, run
 from steadfast_protocol.faults import UsageError
+from steadfast_torch.sampling_options import add_sampling
 
 from .device import choose
 from .settings import read_settings, with_more
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser("steadfast_verl", description=__doc__)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    serve = verbs.add_parser("serve", help="answer on HTTP until SIGTERM or SIGINT")
-    serve.add_argument("--port", type=int, required=True, help="0 takes a free one and prints it")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument(
-        "--home", required=True, help="folder that relative paths in requests are read against"
-    )
+    parser, verbs = command_line("steadfast_verl", __doc__)
+    serve = add_serve(verbs)
     serve.add_argument(
         "--command", required=True, help="file with what `train --dry-run --show verl` printed"
     )
@@ -34,16 +31,8 @@ def main(arguments: list[str]) -> int:
     serve.add_argument(
         "--ranks", default="ray", choices=("ray", "local"), help="local: one rank, without Ray"
     )
-    serve.add_argument("--format", default="qwen3_xml", help="how outputs are read (core/interpret)")
-    serve.add_argument("--vllm", help="http://host:port of a vLLM server that samples; absent: the ranks do")
-    serve.add_argument("--rows", type=int, default=64, help="requests at the vLLM server at once")
-    serve.add_argument("--versions", type=int, default=4, help="weights kept for sampling")
-    options = parser.parse_args(arguments)
-    try:
-        return _serve(options)
-    except UsageError as error:
-        print(error, file=sys.stderr)
-        return 2
+    add_sampling(serve)
+    return run(parser, arguments, {"serve": _serve})
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -51,11 +40,9 @@ def _serve(options: argparse.Namespace) -> int:
     device = _device(options.device)
     variables = choose(device)
 
-    from steadfast_protocol.app import App
-    from steadfast_protocol.serving import go_home, listen
+    from steadfast_protocol.serving import go_home
     from steadfast_torch.tokenizer import FolderTokenizer
-    from steadfast_torch.vllm_sampler import VLLM_SAMPLING, VllmSampler
-    from steadfast_torch.vllm_server import VllmServer
+    from steadfast_torch.who_samples import answer, sampling_of
 
     from .configuration import Configuration
     from .engine_sampler import ENGINE_SAMPLING, EngineSampler
@@ -72,20 +59,10 @@ def _serve(options: argparse.Namespace) -> int:
     go_home(options.home)
     workers = Workers(_beginning(configuration, options.ranks, variables), configuration.world)
     try:
-        sampling = ENGINE_SAMPLING if options.vllm is None else VLLM_SAMPLING
+        sampling = sampling_of(options, ENGINE_SAMPLING)
         learner = VerlLearner(workers, configuration, tokenizer.digest, sampling)
-
-        async def serving() -> int:
-            if options.vllm is None:
-                sampler = EngineSampler(workers, options.versions)
-            else:
-                server = VllmServer(options.vllm)
-                sampler = VllmSampler(
-                    learner.export, False, server, "published", options.versions, options.rows
-                )
-            return await listen(App(learner, sampler, tokenizer, options.format), options.host, options.port)
-
-        return asyncio.run(serving())
+        own = partial(EngineSampler, workers, options.versions)
+        return asyncio.run(answer(options, learner, tokenizer, own, learner.export))
     except Lost as error:
         print(f"the ranks could not be started: {error}", file=sys.stderr)
         return 1

@@ -10,10 +10,12 @@ import numpy as np
 
 from steadfast_protocol.batch import Episode
 from steadfast_protocol.faults import TrainerFault
+from steadfast_protocol.importance import importance_metrics, importance_weights
 from steadfast_protocol.learner import HalfDone, UpdateResult
 from steadfast_protocol.mismatch import Mismatch
 from steadfast_protocol.plan import Plan
 from steadfast_torch.model_folder import write_folder
+from steadfast_torch.vllm_sampler import sampler_bound
 
 from . import FORMAT_VERSION
 from .configuration import Configuration
@@ -90,8 +92,7 @@ class VerlLearner:
             "tokens": tokens,
         }
         if importance is not None:
-            metrics["importanceMean"] = float(importance.mean(dtype=np.float64))
-            metrics["importanceCapped"] = float((importance >= np.float32(plan.importance_cap)).mean())
+            metrics |= importance_metrics(importance, plan.importance_cap)
         if skipped:
             return UpdateResult(weights, optimizer, metrics)
         new = self.workers.new()
@@ -154,13 +155,7 @@ class VerlLearner:
             },
             "limits": {"context": self.context},
             "sampling": self._sampling,
-            # In bfloat16 two kernels differ by some hundredths of a nat, and now and then by more.
-            **(
-                {"probeBound": 0.5}
-                if self._sampling["by"] != "trainer" and facts["dtype"] != "float32"
-                else {}
-            ),
-        }
+        } | sampler_bound(self._sampling, facts["dtype"])
 
     def _score(
         self, weights: Weights, rows: Sequence[Row], entropy: bool
@@ -181,11 +176,6 @@ class VerlLearner:
             fact["group"]: answer for fact, answer in zip(facts, answers, strict=True) if fact["answers"]
         }
         return [by_group[group] for group in range(len(parts))], places
-
-
-def importance_weights(old: np.ndarray, sampler: np.ndarray, cap: float) -> np.ndarray:
-    """min(exp(old - sampler), cap); the exponent is cut first, so that no difference overflows."""
-    return np.minimum(np.exp(np.minimum(old - sampler, np.float32(np.log(cap)))), np.float32(cap))
 
 
 def clipped_share(advantages: np.ndarray, ratio: np.ndarray, plan: Plan) -> float:

@@ -11,9 +11,10 @@ from verl.utils.torch_functional import logprobs_from_logits
 from verl.workers.config import FSDPActorConfig, FSDPOptimizerConfig
 from verl.workers.utils.losses import ppo_loss
 
+from steadfast_protocol.importance import importance_weights
 from steadfast_protocol.plan import Plan
 from steadfast_verl.data import to_tensordict
-from steadfast_verl.learner import clipped_share, importance_weights
+from steadfast_verl.learner import clipped_share
 from steadfast_verl.rows import Row, row_of, split, spread, with_old
 
 from .episodes import VOCABULARY, episodes
