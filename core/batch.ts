@@ -86,6 +86,16 @@ export function recordsOf(bytes: Uint8Array): readonly Pick<IndexedEpisode, 'key
   throw corrupt(`${names.length} keys, ${digests.length} records`);
 }
 
+/** An episode as an index has it; `tokens` is what its record holds. */
+export function indexed(
+  { key, advantage }: Member,
+  record: Digest,
+  { ids, sampled }: Pick<EpisodeTokens, 'ids' | 'sampled'>,
+): IndexedEpisode {
+  const count = sampled.reduce((sum, one) => sum + (one === 0 ? 0 : 1), 0);
+  return { key, advantage, record, length: ids.length, sampled: count };
+}
+
 /** The format that a trainer is given, by its `capabilities`. */
 export function batchFormatFor({ batchFormats }: Readonly<Record<string, unknown>>): BatchFormat {
   return Array.isArray(batchFormats) && batchFormats.includes(3) ? 3 : SELF_CONTAINED;

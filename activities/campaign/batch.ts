@@ -7,6 +7,7 @@ import {
   encodeBatch,
   encodeBatchIndex,
   type IndexedEpisode,
+  indexed,
 } from '../../core/batch.js';
 import type { TrainConfig } from '../../core/campaign.js';
 import { Fault } from '../../core/faults.js';
@@ -44,9 +45,8 @@ export async function assembleBatch(
     const episodes: IndexedEpisode[] = [];
     for (const [row, advantage] of members) {
       const record = await recordOf(artifacts, row);
-      const { ids, sampled } = await readTokenRecord(artifacts, row.key, record);
-      const count = sampled.reduce((sum, one) => sum + (one === 0 ? 0 : 1), 0);
-      episodes.push({ key: row.key, advantage, record, length: ids.length, sampled: count });
+      const tokens = await readTokenRecord(artifacts, row.key, record);
+      episodes.push(indexed({ key: row.key, advantage }, record, tokens));
     }
     const bytes = encodeBatchIndex({ run, step, weightVersion, episodes });
     return { bytes, episodes: episodes.length };

@@ -55,7 +55,6 @@ interface JobAt {
 
 export function createPgGpuHosts(pool: pg.Pool, { waitMs = WAIT_MS } = {}): GpuHosts {
   const database = createDatabase(pool, waitMs);
-  const jobs = (run: Run) => run<JobAt & pg.QueryResultRow>(JOBS, [null, JOB.hostGoneMs]);
   return {
     takeHosts: (run) =>
       database.transaction('take gpu hosts', async (statement) => {
@@ -70,9 +69,14 @@ export function createPgGpuHosts(pool: pg.Pool, { waitMs = WAIT_MS } = {}): GpuH
       await database.run(TAKEN, [run, []]);
     },
     async jobs() {
-      return new Map((await jobs(database.run)).map((job) => [job.host, jobWords(job)]));
+      return new Map((await jobsAt(database.run)).map((job) => [job.host, jobWords(job)]));
     },
   };
+}
+
+/** Those of all runs but `except`. */
+function jobsAt(run: Run, except: string | null = null): Promise<readonly (JobAt & pg.QueryResultRow)[]> {
+  return run(JOBS, [except, JOB.hostGoneMs]);
 }
 
 /** In the order in which a run takes them. */
@@ -87,7 +91,7 @@ async function firstTaken(
   hosts: readonly string[],
   run: string,
 ): Promise<HostTaken | undefined> {
-  const jobs = await statement<JobAt & pg.QueryResultRow>(JOBS, [run, JOB.hostGoneMs]);
+  const jobs = await jobsAt(statement, run);
   const servers = await statement<{ host: string; serving: string; holders: readonly string[] }>(SERVERS, [
     hosts,
   ]);
@@ -110,7 +114,7 @@ export async function requireForJob(statement: Run, hosts: readonly string[], ru
 /** As `requireForJob`, before a server is. No retry on this host helps: another one may be free. */
 export async function requireForServer(statement: Run, host: string): Promise<void> {
   await statement(LOCK);
-  const jobs = await statement<JobAt & pg.QueryResultRow>(JOBS, [null, JOB.hostGoneMs]);
+  const jobs = await jobsAt(statement);
   const job = jobs.find((each) => each.host === host);
   if (job) throw new Fault('trainer', jobWords(job), { code: 'host_busy', retry: false });
 }

@@ -8,7 +8,13 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { groupAdvantages } from '../../../core/advantages.js';
 import type { Digest } from '../../../core/artifacts.js';
-import { type BatchEpisode, encodeBatch, encodeBatchIndex } from '../../../core/batch.js';
+import {
+  type BatchEpisode,
+  encodeBatch,
+  encodeBatchIndex,
+  type IndexedEpisode,
+  indexed,
+} from '../../../core/batch.js';
 import { type RandomStream, randomStream } from '../../../core/random.js';
 import { encodeTokens } from '../../../core/tokens.js';
 import type { Capabilities } from './capabilities.js';
@@ -105,15 +111,13 @@ export async function writeIndex(
   episodes: readonly BatchEpisode[],
 ): Promise<WrittenIndex> {
   const recordPaths: Record<Digest, string> = {};
-  const indexed = [];
+  const members: IndexedEpisode[] = [];
   for (const episode of episodes) {
     const written = await writeUnderDigest(folder, 'tokens', encodeTokens(episode));
     recordPaths[written.digest] = written.path;
-    const sampled = episode.sampled.filter((one) => one !== 0).length;
-    const { key, advantage, ids } = episode;
-    indexed.push({ key, advantage, record: written.digest, length: ids.length, sampled });
+    members.push(indexed(episode, written.digest, episode));
   }
-  const bytes = encodeBatchIndex({ run: 'conformance', step: 1, weightVersion, episodes: indexed });
+  const bytes = encodeBatchIndex({ run: 'conformance', step: 1, weightVersion, episodes: members });
   return { ...(await writeUnderDigest(folder, 'index', bytes)), episodes, recordPaths };
 }
 
