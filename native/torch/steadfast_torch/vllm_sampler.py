@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from steadfast_protocol.samplers import Request
 
 from .versions import VersionedSampler, Versions, W
-from .vllm_server import VllmServer
+from .vllm_server import VllmServer, hang_up
 
 
 class VllmSampler(VersionedSampler[W]):
@@ -89,8 +89,7 @@ class VllmSampler(VersionedSampler[W]):
                 self._requests, self._server.complete, model, request, connection
             )
         finally:
-            # Closing makes vLLM drop what nobody waits for.
-            connection.close()
+            hang_up(connection)
 
     async def _load(self, name: str) -> None:
         """Inside `_change`: afterwards the server answers for `name`, and for nothing else where it holds one model."""

@@ -4,8 +4,10 @@ Whole models are loaded in place (`/collective_rpc`, `/reset_prefix_cache`: VLLM
 (`/v1/load_lora_adapter`: VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 and --enable-lora).
 """
 
+import contextlib
 import http.client
 import json
+import socket
 from urllib.parse import urlsplit
 
 from steadfast_protocol.faults import TrainerFault, UsageError
@@ -13,6 +15,14 @@ from steadfast_protocol.samplers import Request
 
 #: Silence after which a call has failed, seconds: loading a model, or one long completion.
 _SILENCE = 1800
+
+
+def hang_up(connection: http.client.HTTPConnection) -> None:
+    """Ends a call that another thread waits for: it raises there, and vLLM drops what nobody waits for."""
+    if connection.sock is not None:
+        with contextlib.suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+    connection.close()
 
 
 class VllmServer:
