@@ -9,7 +9,15 @@ import { finished, python as plainPython } from '../trainer/server.js';
 import { environment, NATIVE, startBridge, tinyModel, verlPython } from './bridge.js';
 
 /** These need no Verl and no PyTorch, and run everywhere. */
-const PLAIN = ['test_digests', 'test_rows', 'test_settings', 'test_workers'];
+const PLAIN = [
+  'test_digests',
+  'test_rows',
+  'test_settings',
+  'test_workers',
+  'test_turns',
+  'test_placement',
+  'test_replica_sampler',
+];
 const WITH_VERL = ['test_data', 'test_losses', 'test_ranks'];
 const LIMIT_MS = 60 * 60_000;
 

@@ -1,5 +1,5 @@
 /** The Verl bridge as a child process, where there is a Python with Verl (native/verl/make-venv.sh). */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -9,10 +9,22 @@ import { finished, ROOT } from '../trainer/server.js';
 export const NATIVE = path.join(ROOT, 'native', 'verl');
 const FOLDERS = ['verl', 'trainer', 'torch'].map((name) => path.join(ROOT, 'native', name));
 
+/** Of the conformance suite: those that who samples could break. */
+export const SAMPLING_CHECKS = [
+  ...['update-once', 'serve-apart', 'publish', 'version-echoed'],
+  ...['probe-finds-stale', 'samples-are-of-their-weights'],
+];
+
 /** Its interpreter, or undefined: what needs Verl is then skipped. */
 export function verlPython(): string | undefined {
   const made = path.join(ROOT, '.steadfast', 'venv-verl', 'bin', 'python');
   return process.env.STEADFAST_VERL_PYTHON || (existsSync(made) ? made : undefined);
+}
+
+/** Whether vLLM is installed beside Verl. */
+export function hasVllm(python: string): boolean {
+  const looks = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("vllm") is None)';
+  return spawnSync(python, ['-c', looks]).status === 0;
 }
 
 export function environment(): NodeJS.ProcessEnv {
@@ -27,9 +39,13 @@ export function environment(): NodeJS.ProcessEnv {
   };
 }
 
-/** A random Qwen 3 in `out`, unless a model is there, and `command.txt` with the settings that train it on the CPU. */
-export async function tinyModel(python: string, out: string, ranks: number): Promise<void> {
-  const child = spawn(python, [path.join('tests', 'tiny_model.py'), out, String(ranks)], {
+/**
+ * A random Qwen 3 in `out`, unless a model is there, and `command.txt` with the settings that train it on the CPU.
+ * `replica`: ranks that share one of Verl's replicas.
+ */
+export async function tinyModel(python: string, out: string, ranks: number, replica?: number): Promise<void> {
+  const args = [out, String(ranks), ...(replica === undefined ? [] : [String(replica)])];
+  const child = spawn(python, [path.join('tests', 'tiny_model.py'), ...args], {
     cwd: NATIVE,
     env: environment(),
   });
@@ -42,6 +58,8 @@ export interface Bridge {
   readonly url: string;
   /** Process ids of the ranks that were started last. */
   ranks(): readonly number[];
+  /** Those of Verl's replicas. */
+  replicas(): readonly number[];
   stop(): Promise<void>;
 }
 
@@ -56,11 +74,11 @@ export async function startBridge(python: string, folder: string, args: readonly
     { cwd: NATIVE, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const ended = once(child, 'exit');
-  let ranks: readonly number[] = [];
+  const processes: Record<string, readonly number[]> = {};
   const listening = new Promise<string>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const started = /^\d+ ranks: (\[.*\])$/.exec(line);
-      if (started) ranks = JSON.parse(started[1]!) as number[];
+      const started = /^\d+ (ranks|replicas): (\[.*\])$/.exec(line);
+      if (started) processes[started[1]!] = JSON.parse(started[2]!) as number[];
       if (line.startsWith('trainer listening')) resolve(line.slice(line.indexOf('http')));
     });
   });
@@ -72,5 +90,10 @@ export async function startBridge(python: string, folder: string, args: readonly
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
     await ended;
   };
-  return { url, ranks: () => ranks, stop };
+  return {
+    url,
+    ranks: () => processes.ranks ?? [],
+    replicas: () => processes.replicas ?? [],
+    stop,
+  };
 }

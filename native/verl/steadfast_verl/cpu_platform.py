@@ -10,9 +10,6 @@ import torch
 from verl.plugin.platform.platform_base import PlatformBase
 from verl.plugin.platform.platform_manager import PlatformRegistry
 
-#: Ray counts ranks by it, as it counts GPUs elsewhere.
-RESOURCE = "verl_cpu"
-
 
 def _no_bytes(*_arguments: object) -> int:
     return 0
@@ -90,12 +87,14 @@ class CpuPlatform(PlatformBase):
         pass
 
     def ray_resource_name(self) -> str:
-        return RESOURCE
+        # Ray is told of as many as there are ranks: a rank is known by the number of its own.
+        return "GPU"
 
     def ray_noset_envvars(self) -> list[str]:
         return []
 
     def is_ipc_supported(self) -> bool:
+        # Weights go to replicas through shared memory.
         return False
 
     def cudart(self) -> None:

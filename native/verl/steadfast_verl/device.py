@@ -9,6 +9,9 @@ CPU_VARIABLES = {
     "VERL_USE_EXTERNAL_MODULES": "steadfast_verl.cpu_platform",
     # One thread: sums in one order.
     "OMP_NUM_THREADS": "1",
+    # Of replicas: vLLM takes nothing for a CPU that it is not told of, and binds its threads to cores.
+    "VLLM_TARGET_DEVICE": "cpu",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
 }
 
 

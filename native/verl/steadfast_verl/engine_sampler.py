@@ -1,6 +1,6 @@
 """Sampling by the training ranks themselves: one request after the other, each alone in the model.
 
-Slow: rollout replicas are meant to sample. It needs nothing but the ranks, and a request's tokens and log-probabilities
+Slow: replicas are meant to sample (replica_sampler). It needs nothing but the ranks, and a request's tokens and log-probabilities
 cannot depend on what else is asked (`batchInvariant`).
 """
 
@@ -9,23 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 from steadfast_protocol.faults import TrainerFault
 from steadfast_protocol.samplers import Request
-from steadfast_torch.versions import VersionedSampler, Versions
 
+from .rank_versions import RankVersions
 from .workers import Lost, Weights, Workers
 
 
-class EngineSampler(VersionedSampler[Weights]):
+class EngineSampler(RankVersions):
     def __init__(self, workers: Workers, versions: int):
-        self._workers = workers
-        super().__init__(Versions(versions, lambda _name: None))
+        super().__init__(workers, versions)
         self._thread = ThreadPoolExecutor(1, "sampler")
-
-    def names(self) -> list[str]:
-        return [name for name in super().names() if self._workers.alive(self.weights(name))]
-
-    async def publish(self, name: str, weights: Weights) -> None:
-        self._workers.require(weights)
-        self._versions.publish(name, weights)
 
     async def run(self, name: str, request: Request) -> Request:
         version = self._versions[name]

@@ -39,8 +39,7 @@ class VerlLearner:
         self.stored = ShardedStored(workers)
         facts = self._facts = workers.facts[0]
         self.vocab = facts["vocab"]
-        # A sequence goes through the model in one piece.
-        self.context = min(facts["longest"], configuration.tokens_per_pass)
+        self.context = min(facts["longest"], configuration.longest)
         self.base = workers.base()
         self.base_digest = self.stored.weight_digest(self.base)
         digests = f"base:{self.base_digest[7:19]} tokenizer:{tokenizer_digest[:12]}"

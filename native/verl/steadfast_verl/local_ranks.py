@@ -22,6 +22,9 @@ class LocalRanks:
             torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)
         self._worker = make()
 
+    def start(self, base: str) -> list[dict]:
+        return self.call("start", [(base,)])
+
     def call(self, method: str, arguments: Sequence[tuple]) -> list:
         return [getattr(self._worker, method)(*arguments[0])]
 

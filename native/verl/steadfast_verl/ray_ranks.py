@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import psutil
 import ray
@@ -17,6 +17,8 @@ from .worker import BridgeWorker
 
 #: Times that a cluster of our own is started.
 _STARTS = 4
+#: Seconds after which a call that is still waited for is looked after.
+_LOOK = 10
 
 
 def connect(variables: Mapping[str, str], world: int, device: str) -> None:
@@ -28,9 +30,7 @@ def connect(variables: Mapping[str, str], world: int, device: str) -> None:
     # Nobody else has a part in it.
     own: dict[str, object] = {"_node_ip_address": "127.0.0.1"}
     if device == "cpu":
-        from .cpu_platform import RESOURCE
-
-        own |= {"num_cpus": 2 * world, "resources": {RESOURCE: world}}
+        own |= {"num_cpus": 2 * world, "num_gpus": world}
     there = set(psutil.Process().children())
     for attempt in range(1, _STARTS + 1):
         try:
@@ -55,7 +55,13 @@ class RayRanks:
     def pool(self) -> RayResourcePool:
         return self._pool
 
-    def call(self, method: str, arguments: Sequence[tuple]) -> list:
+    def start(self, base: str) -> list[dict]:
+        return self.call("start", [(base,)] * len(self.group.workers))
+
+    def call(
+        self, method: str, arguments: Sequence[tuple], meanwhile: Callable[[], None] | None = None
+    ) -> list:
+        """`meanwhile` raises when waiting has become vain."""
         calls = {
             getattr(worker, method).remote(*of_it): rank
             for rank, (worker, of_it) in enumerate(zip(self.group.workers, arguments, strict=True))
@@ -64,8 +70,11 @@ class RayRanks:
         waiting = list(calls)
         while waiting:
             # The first that fails is heard at once: the others may wait for it.
-            ready, waiting = ray.wait(waiting, num_returns=1)
-            found[calls[ready[0]]] = ray.get(ready[0])
+            ready, waiting = ray.wait(waiting, num_returns=1, timeout=None if meanwhile is None else _LOOK)
+            if ready:
+                found[calls[ready[0]]] = ray.get(ready[0])
+            elif meanwhile is not None:
+                meanwhile()
         return [found[rank] for rank in range(len(calls))]
 
     def end(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import ray
 import torch
 import torch.distributed
 from omegaconf import DictConfig
@@ -60,6 +61,8 @@ class BridgeWorker(TinkerActorRolloutRefWorker):
         engine = self.actor.engine
         self._shards = EngineShards(engine)
         self._shards.keep(base)
+        if self.rollout is not None:
+            self.rollout.zmq_handle = lane_of(self.rollout.zmq_handle, self.config.rollout.custom.lane)
         config = self.actor.model_config.hf_config
         return {
             "process": os.getpid(),
@@ -74,6 +77,11 @@ class BridgeWorker(TinkerActorRolloutRefWorker):
             "dtype": str(engine._autocast_dtype).removeprefix("torch."),
             "torch": torch.__version__,
         }
+
+    async def hand_over(self, version: str) -> None:
+        """To the replica on this GPU, which is asleep before and awake afterwards."""
+        self._shards.use(version)
+        await self.update_weights(mode="naive")
 
     def drop(self, names: list[str]) -> None:
         self._shards.drop(names)
@@ -282,6 +290,14 @@ class BridgeWorker(TinkerActorRolloutRefWorker):
         found: list[Refused | None] = [None] * self.world_size
         torch.distributed.all_gather_object(found, problem)
         return next((refused for refused in found if refused is not None), None)
+
+
+def lane_of(handle: str, lane: str) -> str:
+    """Verl's name of the socket to a replica, `....-JOB-replica-...`, with `lane` for the number of the job (replicas.py)."""
+    job = ray.get_runtime_context().get_job_id()
+    if f"-{job}-replica-" not in handle:
+        raise RuntimeError(f"the socket of a replica: expected -{job}-replica- in its name, found {handle}")
+    return handle.replace(f"-{job}-replica-", f"-{lane}-replica-")
 
 
 def _load(path: str) -> dict:

@@ -8,9 +8,14 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, TypeVar
 
 from steadfast_protocol.faults import TrainerFault
+
+from .turns import RANKS, Turns
+
+T = TypeVar("T")
 
 BASE = "base"
 
@@ -22,8 +27,20 @@ class Lost(Exception):
 class Ranks(Protocol):
     """One life of a group."""
 
+    def start(self, base: str) -> list[dict]:
+        """Facts of each rank, which has loaded the model and keeps its weights as `base`."""
+        ...
+
     def call(self, method: str, arguments: Sequence[tuple]) -> list:
         """Each rank's answer to `method`, with arguments of its own. Raises whatever went wrong with any of them."""
+        ...
+
+    def sleep(self) -> None:
+        """Replicas on the same GPUs give up their memory. Asked for only where there are some."""
+        ...
+
+    def check(self) -> None:
+        """Raises where a replica has died."""
         ...
 
     def end(self) -> None:
@@ -39,10 +56,13 @@ class Weights:
 
 
 class Workers:
-    """`begin(world)` starts the ranks. Safe to call from several threads: one call runs at a time."""
+    """`begin()` makes the ranks. Safe to call from several threads: one call runs at a time.
 
-    def __init__(self, begin: Callable[[], Ranks], world: int):
-        self.world = world
+    `turns`: where replicas have the same GPUs, the ranks compute in a turn of their own.
+    """
+
+    def __init__(self, begin: Callable[[], Ranks], world: int, turns: Turns | None = None):
+        self.world, self._turns = world, turns
         self._begin, self._ranks = begin, None
         self._lock = threading.RLock()
         self._life = 0
@@ -57,16 +77,30 @@ class Workers:
         return self.call_each(method, [arguments] * self.world)
 
     def call_each(self, method: str, arguments: Sequence[tuple]) -> list:
+        def calls(ranks: Ranks) -> list:
+            unused = self._take_unused()
+            if unused:
+                ranks.call("drop", [(unused,)] * self.world)
+            return ranks.call(method, arguments)
+
+        with self._turn():
+            return self.on_group(method, calls)
+
+    def on_group(self, what: str, work: Callable[[Ranks], T]) -> T:
+        """`work` on the group in its present life. Raises `Lost`: whatever it raises is the end of that life."""
         with self._lock:
             ranks = self._started()
-            unused = self._take_unused()
             try:
-                if unused:
-                    ranks.call("drop", [(unused,)] * self.world)
-                return ranks.call(method, arguments)
+                return work(ranks)
             except Exception as error:
-                self._die(f"{method}: {type(error).__name__}: {error}")
+                self._die(f"{what}: {type(error).__name__}: {error}")
                 raise Lost(self._why) from error
+
+    def check(self) -> None:
+        """Ends the group where one of its replicas has died. Raises `Lost` when it did."""
+        with self._lock:
+            if self._ranks is not None:
+                self.on_group("a replica", lambda ranks: ranks.check())
 
     def start(self) -> None:
         """Starts the ranks, if they are not there. Raises `Lost`."""
@@ -110,12 +144,17 @@ class Workers:
             self._unused.clear()
             try:
                 ranks = self._ranks = self._begin()
-                self.facts = ranks.call("start", [(BASE,)] * self.world)
+                self.facts = ranks.start(BASE)
             except Exception as error:
                 self._die(f"start: {type(error).__name__}: {error}")
                 raise Lost(self._why) from error
             print(f"{self.world} ranks: {[fact['process'] for fact in self.facts]}", flush=True)
         return self._ranks
+
+    def _turn(self) -> AbstractContextManager[None]:
+        if self._turns is None:
+            return nullcontext()
+        return self._turns.of(RANKS, lambda: self.on_group("sleep", lambda ranks: ranks.sleep()))
 
     def _take_unused(self) -> list[str]:
         # Filled by the garbage collector, at any moment.
@@ -127,3 +166,5 @@ class Workers:
         ranks, self._ranks = self._ranks, None
         if ranks is not None:
             ranks.end()
+        if self._turns is not None:
+            self._turns.forget()

@@ -1,6 +1,8 @@
 """Verl's real workers and FSDP engine in one process on the CPU: what outside of the contract cannot be seen."""
 
+import contextlib
 import hashlib
+import io
 import json
 import os
 import resource
@@ -14,6 +16,7 @@ from transformers import AutoModelForCausalLM
 from steadfast_protocol.faults import TrainerFault, UsageError
 from steadfast_protocol.session import Trainer
 from steadfast_protocol.tensors import encode_safetensors
+from steadfast_verl.command import main
 from steadfast_verl.configuration import Configuration
 from steadfast_verl.learner import VerlLearner
 from steadfast_verl.local_ranks import LocalRanks
@@ -21,7 +24,7 @@ from steadfast_verl.worker import BridgeWorker
 from steadfast_verl.workers import Workers
 
 from .episodes import episodes
-from .tiny_model import settings, write_model
+from .tiny_model import replica_settings, settings, write_model
 
 PLAN = {
     "learningRate": 1e-3,
@@ -191,6 +194,35 @@ class RanksTest(unittest.TestCase):
         ):
             with self.assertRaisesRegex(UsageError, place):
                 Configuration([*settings(model), setting], "cpu")
+
+    def test_settings_that_replicas_cannot_sample_with_are_refused(self):
+        model = os.path.join(self.scratch.name, "model")
+        rollout = "actor_rollout_ref.rollout"
+        of_two = [*settings(model, 2), *replica_settings(2)]
+        self.assertEqual(Configuration(of_two, "cpu", replicas=True).longest, 1024)
+        for setting, place in (
+            (f"{rollout}.logprobs_mode=processed_logprobs", "logprobs_mode: expected raw_logprobs"),
+            (f"{rollout}.free_cache_engine=False", "free_cache_engine: expected True"),
+            (f"{rollout}.checkpoint_engine.backend=nccl", "backend: expected naive"),
+            (f"{rollout}.tensor_model_parallel_size=4", "hosts of 2 GPUs, 2 in all, found replicas of 4"),
+        ):
+            with self.assertRaisesRegex(UsageError, place):
+                Configuration([*of_two, setting], "cpu", replicas=True)
+            # Of no concern where the ranks sample.
+            Configuration([*of_two, setting], "cpu")
+
+    def test_who_samples_must_be_one_that_can(self):
+        command = os.path.join(self.folder, "command")
+        with open(command, "w", encoding="utf-8") as file:
+            file.write("python -m verl.trainer.main_ppo " + " ".join(settings("none")))
+        serve = ["serve", "--port", "0", "--home", self.folder, "--command", command, "--device", "cpu"]
+        for options, said in (
+            (["--ranks", "local", "--rollout", "replicas"], "replicas are actors of Ray"),
+            (["--vllm", "http://127.0.0.1:1", "--rollout", "ranks"], "expected none with --vllm"),
+        ):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                self.assertEqual(main([*serve, *options]), 2)
+            self.assertIn(said, errors.getvalue())
 
 
 if __name__ == "__main__":

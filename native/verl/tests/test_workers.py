@@ -13,9 +13,10 @@ class Ranks:
     def __init__(self, log: list):
         self.log, self.broken, self.ended = log, False, False
 
+    def start(self, base: str):
+        return [{"process": rank} for rank in range(2)]
+
     def call(self, method: str, arguments):
-        if method == "start":
-            return [{"process": rank} for rank in range(len(arguments))]
         if self.broken:
             raise RuntimeError("a rank has gone")
         self.log.append((method, arguments[0]))

@@ -1,4 +1,8 @@
-"""`python tests/tiny_model.py OUT`: a Qwen 3 of two random layers with the embedded policy's tokenizer (515 tokens)."""
+"""`python tests/tiny_model.py OUT [GPUS] [REPLICA]`: a Qwen 3 of two random layers with the embedded policy's tokenizer.
+
+It has 515 tokens. With REPLICA, the GPUs of one of Verl's replicas, the settings have those of replicas on the CPU, and the
+vocabulary is not padded: Verl masks what lies beyond the tokenizer, which a random model would put a tenth of its mass on.
+"""
 
 import json
 import os
@@ -8,17 +12,18 @@ import sys
 TOKENIZER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "trainer", "base")
 
 
-def write_model(out: str) -> str:
+def write_model(out: str, padded: bool = True) -> str:
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     with open(os.path.join(TOKENIZER, "tokenizer.json"), encoding="utf-8") as file:
         tokenizer = json.load(file)
     ids = [*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])]
+    vocab = max(ids) + 1
     torch.manual_seed(1)
     config = Qwen3Config(
         # Padded, as published models are.
-        vocab_size=-(-(max(ids) + 1) // 64) * 64,
+        vocab_size=-(-vocab // 64) * 64 if padded else vocab,
         hidden_size=64,
         intermediate_size=128,
         num_hidden_layers=2,
@@ -59,13 +64,29 @@ def settings(model: str, gpus: int = 1) -> list[str]:
     ]
 
 
+def replica_settings(gpus: int) -> list[str]:
+    """Of replicas of so many GPUs on the CPU."""
+    rollout = "actor_rollout_ref.rollout"
+    return [
+        f"{rollout}.tensor_model_parallel_size={gpus}",
+        f"{rollout}.dtype=float32",
+        f"{rollout}.enforce_eager=True",
+        f"{rollout}.max_model_len=1024",
+        f"{rollout}.max_num_seqs=16",
+        f"{rollout}.logprobs_mode=raw_logprobs",
+        f"{rollout}.checkpoint_engine.update_weights_bucket_megabytes=1",
+        f"+{rollout}.engine_kwargs.vllm.kv_cache_memory_bytes={1 << 28}",
+    ]
+
+
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
+    if not 2 <= len(sys.argv) <= 4:
         sys.exit(
-            "usage: python tests/tiny_model.py OUT [GPUS]: also writes OUT/command.txt; a model that is there stays"
+            "usage: python tests/tiny_model.py OUT [GPUS] [REPLICA]: also writes OUT/command.txt; a model that is there stays"
         )
-    if not os.path.exists(os.path.join(sys.argv[1], "config.json")):
-        write_model(sys.argv[1])
-    words = settings(os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) == 3 else 1)
-    with open(os.path.join(sys.argv[1], "command.txt"), "w", encoding="utf-8") as out:
-        out.write(" \\\n  ".join(["python -m verl.trainer.main_ppo", *words]) + "\n")
+    out, gpus, replica = sys.argv[1], *(int(word) for word in [*sys.argv[2:], "1", "0"][:2])
+    if not os.path.exists(os.path.join(out, "config.json")):
+        write_model(out, padded=len(sys.argv) < 4)
+    words = settings(os.path.abspath(out), gpus) + (replica_settings(replica) if len(sys.argv) == 4 else [])
+    with open(os.path.join(out, "command.txt"), "w", encoding="utf-8") as file:
+        file.write(" \\\n  ".join(["python -m verl.trainer.main_ppo", *words]) + "\n")
