@@ -1,6 +1,5 @@
-/** The dry run of a campaign whose weights a server of ours serves: the checkpoint, the hosts, the settings, token parity. */
-import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+/** The weights of a campaign before it starts: its checkpoint, and where a server of ours serves it the settings, hosts, token parity. */
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { AttemptsConfig, CampaignConfig, ServedModelRef } from '../../core/campaign.js';
 import type { HostFacts } from '../../core/cluster.js';
@@ -10,70 +9,54 @@ import type { LedgerReads } from '../../core/ledger-reads.js';
 import { isObject } from '../../core/message.js';
 import { parityNote } from '../../core/parity.js';
 import type { VllmSettings } from '../../core/serving/settings.js';
-import { nameOf } from '../../core/stage-configs.js';
 import { SERVING, serverQueue } from '../../temporal.config.js';
 import type { StackContext } from '../context.js';
+import { type Found, wholeCheck } from './whole-check.js';
 
-export interface ServedCheck {
-  readonly problems: readonly UsageError[];
-  /** What was looked at, and what could not be, for people. */
-  readonly lines: readonly string[];
+const NOTHING: Found = { problems: [], lines: [] };
+
+/**
+ * What of its weights keeps a campaign from ever sampling: a file of its checkpoint that is damaged, settings that vLLM
+ * refuses. Of a model that is no checkpoint it says nothing. The ledger has the checkpoint (`requireModel`).
+ */
+export async function checkWeights(context: StackContext, config: CampaignConfig): Promise<Found> {
+  const row = await checkpointOf(context, config);
+  if (row === undefined) return NOTHING;
+  const whole = await wholeCheck(await context.ledger(), row);
+  if (!('model' in config) || config.model.kind !== 'served') return whole;
+  return together([whole, await settingsCheck(row, config, config.model.settings)]);
 }
 
-/** Of a model of another kind it says nothing. The ledger has its checkpoint (`requireModel`). */
-export async function checkServed(context: StackContext, config: CampaignConfig): Promise<ServedCheck> {
-  if (!('model' in config) || config.model.kind !== 'served') return { problems: [], lines: [] };
+/** For a dry run: beside the weights, what may be another when the campaign comes to it. */
+export async function checkServed(context: StackContext, config: CampaignConfig): Promise<Found> {
+  const weights = await checkWeights(context, config);
+  if (!('model' in config) || config.model.kind !== 'served') return weights;
   const { model } = config;
-  const ledger = await context.ledger();
+  const parity = await parityLine(await context.ledger(), model.checkpoint.run);
+  return together([weights, await hostsCheck(context, model), { problems: [], lines: [parity] }]);
+}
+
+async function checkpointOf(
+  context: StackContext,
+  config: CampaignConfig,
+): Promise<CheckpointRow | undefined> {
+  const model = 'model' in config ? config.model : undefined;
+  if ((model?.kind !== 'trainer' && model?.kind !== 'served') || model.checkpoint === 'base')
+    return undefined;
   const { run, step } = model.checkpoint;
-  const rows = (await ledger.checkpoints(run)).filter(({ pruned }) => !pruned);
-  const row = step === 'latest' ? rows[0] : rows.find((each) => each.step === step);
-  if (!row) return { problems: [], lines: [] };
-  const parts = [
-    await wholeCheck(ledger, row),
-    await hostsCheck(context, model),
-    await settingsCheck(row, config, model.settings),
-    { problems: [], lines: [await parityLine(ledger, run)] },
-  ];
+  const rows = (await (await context.ledger()).checkpoints(run)).filter(({ pruned }) => !pruned);
+  return step === 'latest' ? rows[0] : rows.find((each) => each.step === step);
+}
+
+function together(parts: readonly Found[]): Found {
   return {
     problems: parts.flatMap(({ problems }) => problems),
     lines: parts.flatMap(({ lines }) => lines),
   };
 }
 
-/** Names and lengths; every digest is computed by the host, before it serves. */
-async function wholeCheck(ledger: Pick<Ledger, 'campaign'>, row: CheckpointRow): Promise<ServedCheck> {
-  const { run, step, path: folder, manifest } = row;
-  const place = `checkpoint ${nameOf(run)}@${step}`;
-  if (!existsSync(folder)) {
-    return { problems: [], lines: [`${place}: ${folder} is not seen from here; the host looks at it`] };
-  }
-  const { wholeProblems, savedWorld } = await import('../../activities/verl/checkpoint.js');
-  const config = (await ledger.campaign(run))?.config as { trainer?: { kind?: string } } | undefined;
-  const world = config?.trainer?.kind === 'verl' ? ((await savedWorld(folder)) ?? 1) : undefined;
-  const wrong = world === undefined ? [] : [...(await wholeProblems(folder, world))];
-  for (const { name, bytes } of manifest.files) {
-    const file = path.join(folder, name);
-    if (wrong.some((problem) => problem.startsWith(`${file}: `))) continue;
-    const size = await stat(file).then(
-      (found) => found.size,
-      () => undefined,
-    );
-    if (size !== bytes) wrong.push(`${file}: expected ${bytes} bytes, found ${size ?? 'no such file'}`);
-  }
-  const fix = `Read it whole: steadfast verify checkpoint ${nameOf(run)}@${step}`;
-  return {
-    problems: wrong.slice(0, 1).map((first) => {
-      const more = wrong.length > 1 ? ` (and ${wrong.length - 1} more)` : '';
-      return new UsageError(place, 'every file as it was saved', first + more, fix);
-    }),
-    lines:
-      wrong.length > 0 ? [] : [`${place}: ${manifest.files.length} files, all there and as long as recorded`],
-  };
-}
-
 /** Hosts that poll, and what of their GPUs the settings need. */
-async function hostsCheck(context: StackContext, { settings }: ServedModelRef): Promise<ServedCheck> {
+async function hostsCheck(context: StackContext, { settings }: ServedModelRef): Promise<Found> {
   const { askHost, HostSilent, isPolled } = await import('../preflight/ask.js');
   const client = await context.temporal();
   const seen = (await (await context.servings()).hosts()).filter(
@@ -119,7 +102,7 @@ async function settingsCheck(
   row: CheckpointRow,
   { limits }: Pick<AttemptsConfig, 'limits'>,
   settings: VllmSettings,
-): Promise<ServedCheck> {
+): Promise<Found> {
   const problems: UsageError[] = [];
   const need = (holds: boolean, name: keyof VllmSettings, expected: string, found: unknown): void => {
     if (!holds) problems.push(new UsageError(`serving.${name}`, expected, String(found)));

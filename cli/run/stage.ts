@@ -21,7 +21,7 @@ import type { RunOptions } from './options.js';
 import { requirePool } from './pool.js';
 import { checkProviders, declareProviders, providerLines, requireUsed } from './providers.js';
 import { requireSandboxes, sandboxLines } from './sandboxes.js';
-import { checkServed } from './served-check.js';
+import { checkServed, checkWeights } from './served-check.js';
 import { shortLists } from './short-lists.js';
 import { storeTokenizer } from './tokenizer.js';
 import { requireTrainerSupport } from './trainer-support.js';
@@ -47,6 +47,7 @@ export async function runCampaign(
     if (options.tokenizer !== undefined && 'model' in config && config.model.kind === 'token') {
       await storeTokenizer(await context.artifacts(), options.tokenizer, config.model.tokenizer);
     }
+    if (!(await ledger.campaign(id))) refuse(id, (await checkWeights(context, config)).problems);
     await declareProviders(await context.rates(), id, config, options.providers ?? {});
     const launched = await launch(context, name, config, options.lanes, options.place, options.found);
     sayLaunched(context, launched);
@@ -148,6 +149,19 @@ async function dryRun(
   for (const problem of words) say(`${pc.red('✗')} ${problem}`);
   if (words.length > 0) say(`${id} could not be started; nothing was.`);
   else say(known ? `${id} exists and is ${known.state}.` : `${id} would be started. Nothing was.`);
+}
+
+/** A first start of what would end in a failure hours later. Throws `UsageError`; where it is not alone all are said before. */
+function refuse(id: string, problems: readonly UsageError[]): void {
+  if (problems.length === 1) throw problems[0];
+  for (const { message } of problems) say(`${pc.red('✗')} ${message}`);
+  if (problems.length > 1)
+    throw new UsageError(
+      id,
+      'weights that can be loaded',
+      `${problems.length} problems`,
+      'Nothing was started.',
+    );
 }
 
 interface Preflight {

@@ -108,7 +108,7 @@ describe.each(PATHS)('$path', ({ path, run, args: [name, step, ...rest] }) => {
       if (path === 'a finished step') expect((await replayStep(name, step)).code).toBe(0);
     });
     await pool.query(`UPDATE campaigns SET result = result - 'acceptedDrift' WHERE id = $1`, [run]);
-  }, 120_000);
+  });
 });
 
 it('an episode of another suite is refused with the difference', async () => {
@@ -179,6 +179,21 @@ describe('a damaged record', () => {
       expect(await ledger.campaign('train/unmade')).toBeUndefined();
     },
   );
+
+  it('weights that are to be evaluated: the file is named, by the dry run too, and nothing is begun', async () => {
+    const [checkpoint] = (await ledger.checkpoints(RUN)).filter(({ step }) => step === 1);
+    const evaluate = (...rest: readonly string[]) =>
+      steadfast(home, 'evaluate', 'unmade', '--model', 'source@1', '--repeat', '1', ...rest);
+    await withFile(join(checkpoint!.path, 'model.safetensors'), 'gone', async (file) => {
+      for (const ran of [await evaluate(), await evaluate('--dry-run')]) {
+        expect(ran.code).toBe(2);
+        expect(ran.err).toMatch(new RegExp(`source@1: expected every file.*${file}: expected \\d+ bytes`));
+      }
+    });
+    expect(await ledger.campaign('eval/unmade')).toBeUndefined();
+    const whole = await evaluate('--dry-run');
+    expect(whole).toMatchObject({ code: 0, out: expect.stringMatching(/source@1: \d+ files, all there/) });
+  });
 
   it('a start that was pruned: when, and by what rule', async () => {
     await pool.query(

@@ -258,6 +258,12 @@ it('is trained to its last step, whatever is killed, paused and stopped meanwhil
   expect(broken.err).toContain('GPU hosts: expected 16 GPUs on one host');
   expect(broken.err).toContain('serving.maxBatchedTokens: expected at least maxModelLength, 262144');
   expect(broken.code).toBe(2);
+  // A start is refused for what no waiting mends; a host may still come.
+  const real = await steadfast(home, ...dry.slice(0, -1));
+  expect(real.err).toContain(`${eighth}: expected a whole PyTorch archive, found 3 bytes`);
+  expect(real.err).toContain('expected weights that can be loaded, found 2 problems. Nothing was started.');
+  expect(real.err).not.toContain('GPU hosts');
+  expect(real.code).toBe(2);
   expect(await ledger.campaign('eval/night')).toBeUndefined();
 
   const done = await steadfast(home, 'extend', 'q38', '--steps', '20');
