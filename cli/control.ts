@@ -1,5 +1,4 @@
 /** `pause`, `unpause`, `stop`, `extend`, `lanes`: updates with validation on the workflow that a person started. */
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import { Argument, type Command } from 'commander';
 import { UsageError } from '../core/faults.js';
@@ -16,6 +15,7 @@ import { hasEnded, notedLanes, notedPlace, startWorkflow } from './run/launch.js
 import { integer, LIMITS } from './run/options.js';
 import { requirePool } from './run/pool.js';
 import { withoutWorkflow } from './run/troubles.js';
+import { isNotFound, refusalOf } from './temporal-errors.js';
 
 interface ControlOptions {
   readonly json?: boolean;
@@ -173,7 +173,7 @@ export async function sendUpdate(
       ? handle.executeUpdate<unknown, []>(update)
       : handle.executeUpdate<unknown, [string | number | null]>(update, { args: [argument] }));
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) {
+    if (isNotFound(error)) {
       throw new UsageError(
         id,
         'a running campaign',
@@ -181,13 +181,8 @@ export async function sendUpdate(
         `Start it again with: steadfast unpause ${id}`,
       );
     }
-    if (error instanceof WorkflowUpdateFailedError) {
-      throw new UsageError(
-        `${update} ${id}`,
-        'a change that the run can take',
-        error.cause?.message ?? error.message,
-      );
-    }
-    throw error;
+    const refused = refusalOf(error);
+    if (refused === undefined) throw error;
+    throw new UsageError(`${update} ${id}`, 'a change that the run can take', refused);
   }
 }

@@ -1,5 +1,5 @@
 /** `schedule pause`, `unpause`, `trigger`, `backfill`, `delete`. */
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { dueTimes } from '../activities/nightly/due.js';
 import { UsageError } from '../core/faults.js';
 import { type NightRow, nightWorkflowId } from '../core/nightly/schedule.js';
@@ -9,6 +9,7 @@ import { EXIT } from './exit.js';
 import { printJson, say } from './output.js';
 import { deleteFromTemporal, resolveSchedule, withHandle } from './schedule-handle.js';
 import { momentOption } from './schedule-timing.js';
+import { isStarted } from './temporal-errors.js';
 
 interface ControlOptions {
   readonly json?: boolean;
@@ -107,7 +108,7 @@ async function runAgain(client: Client, { schedule, at }: NightRow): Promise<boo
     });
     return true;
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    if (isStarted(error)) return false;
     throw error;
   }
 }

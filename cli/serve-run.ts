@@ -1,6 +1,5 @@
 /** What `steadfast serve` does. A person's need is a holder like a campaign's, under a name of its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { checkpointWeights } from '../activities/serving/control.js';
 import { UsageError } from '../core/faults.js';
 import { servingId } from '../core/keys.js';
@@ -16,6 +15,7 @@ import { namedCheckpoint, parseCheckpointName } from './run/checkpoint-name.js';
 import { defined } from './run/defined.js';
 import { readRunFile } from './run/files.js';
 import { servingOf } from './run/model.js';
+import { isStarted } from './temporal-errors.js';
 
 export interface StartOptions {
   readonly as?: string;
@@ -135,7 +135,7 @@ async function startWorkflow(context: StackContext, name: string): Promise<void>
       args: [{ serving: name }],
     });
   } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    if (!isStarted(error)) throw error;
   }
 }
 

@@ -1,6 +1,5 @@
 /** `steadfast skip RUN --step N`: leave a failed step out; the run goes on with the next one. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { UsageError } from '../core/faults.js';
 import type { CampaignRow } from '../core/ledger.js';
@@ -9,6 +8,7 @@ import { printJson, say } from './output.js';
 import { resolveRun, resolveStep } from './run/find.js';
 import { hasEnded, notedLanes, notedPlace, startWorkflow } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
+import { isNotFound, refusalOf } from './temporal-errors.js';
 
 /** A run that was started again for this is asked until it has opened. */
 const OPENING_MS = 60_000;
@@ -67,12 +67,9 @@ async function asked(context: StackContext, id: string, step: number): Promise<b
       .executeUpdate<number, [number]>('skip', { args: [step] });
     return true;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-    throw new UsageError(
-      `skip ${id}`,
-      'a change that the run can take',
-      error.cause?.message ?? error.message,
-    );
+    if (isNotFound(error)) return false;
+    const refused = refusalOf(error);
+    if (refused === undefined) throw error;
+    throw new UsageError(`skip ${id}`, 'a change that the run can take', refused);
   }
 }

@@ -4,7 +4,6 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { UsageError } from '../../core/faults.js';
 import type { AttemptRow, CampaignRow, Ledger, StepRow } from '../../core/ledger.js';
 import type { LedgerReads } from '../../core/ledger-reads.js';
@@ -14,6 +13,7 @@ import { hasEnded, notedLanes, notedPlace, startWorkflow } from '../run/launch.j
 import { patiently } from '../run/patiently.js';
 import { progressLine } from '../run/progress.js';
 import { snapshot } from '../run/snapshot.js';
+import { isNotFound, refusalOf } from '../temporal-errors.js';
 
 const POLL_MS = 500;
 const SAY_EVERY_MS = 10_000;
@@ -57,11 +57,10 @@ async function wake(context: StackContext, row: CampaignRow): Promise<void> {
       await (await context.temporal()).workflow.getHandle(row.id).executeUpdate<unknown, []>('unpause');
       return;
     } catch (error) {
-      if (error instanceof WorkflowUpdateFailedError) {
-        const found = error.cause?.message ?? error.message;
-        throw new UsageError(`replay step of ${row.id}`, 'a run that can go on', found);
-      }
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      const refused = refusalOf(error);
+      if (refused !== undefined)
+        throw new UsageError(`replay step of ${row.id}`, 'a run that can go on', refused);
+      if (!isNotFound(error)) throw error;
     }
   }
   // Written down first, so that who watches does not take the old end for the new one.

@@ -1,10 +1,10 @@
 /** More steps for a training run, whether it runs or has ended. Its configuration, and so its name, stay what they were. */
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { TrainConfig } from '../../core/campaign.js';
 import { UsageError } from '../../core/faults.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { stepsInAll } from '../../core/stage-configs.js';
 import type { StackContext } from '../context.js';
+import { isNotFound, refusalOf } from '../temporal-errors.js';
 import { hasEnded, notedLanes, notedPlace, startWorkflow } from './launch.js';
 
 /**
@@ -33,9 +33,9 @@ async function updateRunning(context: StackContext, id: string, to: number): Pro
   try {
     return await handle.executeUpdate<number, [number]>('extend', { args: [to] });
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-    const found = error.cause?.message ?? error.message;
-    throw new UsageError(`extend ${id}`, 'a change that the run can take', found);
+    if (isNotFound(error)) return undefined;
+    const refused = refusalOf(error);
+    if (refused === undefined) throw error;
+    throw new UsageError(`extend ${id}`, 'a change that the run can take', refused);
   }
 }

@@ -1,5 +1,4 @@
 /** Episodes that are being played right now, from the heartbeats of their activities. */
-import { defaultPayloadConverter } from '@temporalio/common';
 import type { Pending } from './troubles.js';
 
 export interface InFlight {
@@ -40,7 +39,12 @@ type Payload = NonNullable<NonNullable<Pending['heartbeatDetails']>['payloads']>
 
 /** Heartbeats are of the worker's version, which may be another than ours. */
 function progressOf(payload: Payload | undefined): { readonly turn: number; readonly tokens: number } {
-  const said: unknown = payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+  const written = textOf(payload?.metadata?.encoding) === 'json/plain';
+  const said: unknown = written ? JSON.parse(textOf(payload?.data)) : undefined;
   const { turn, tokens } = (typeof said === 'object' && said !== null ? said : {}) as Record<string, unknown>;
   return { turn: typeof turn === 'number' ? turn : 0, tokens: typeof tokens === 'number' ? tokens : 0 };
+}
+
+function textOf(bytes: Uint8Array | null | undefined): string {
+  return new TextDecoder().decode(bytes ?? new Uint8Array());
 }

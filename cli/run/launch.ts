@@ -2,7 +2,7 @@
  * Starting a campaign, or going on with it. The ledger is asked first: a name with another configuration is refused
  * with every changed path; a finished one is shown; anything else attaches to its workflow, or starts it again.
  */
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { CampaignConfig, TrainConfig } from '../../core/campaign.js';
 import { asBefore, campaignClaim } from '../../core/claim.js';
 import type { CampaignKind } from '../../core/keys.js';
@@ -12,6 +12,7 @@ import { startableId } from '../../core/stage-configs.js';
 import { LANES, QUEUES } from '../../temporal.config.js';
 import type { ControlState } from '../../workflows/control.js';
 import type { StackContext } from '../context.js';
+import { isStarted } from '../temporal-errors.js';
 import { requirePool } from './pool.js';
 import { requireTrainerSupport } from './trainer-support.js';
 
@@ -107,7 +108,7 @@ export async function startWorkflow(
       });
       return true;
     } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      if (!isStarted(error)) throw error;
       if (!ended && !(await isStopping(client, id))) return false;
     }
     // How it closes does not matter: what it leaves is in the ledger.

@@ -2,7 +2,8 @@
  * What is being tried again right now, and why. An activity that meets a full disk or a lost service is retried by
  * Temporal and writes nothing to the ledger meanwhile: only Temporal can say what a run that stands still waits for.
  */
-import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { isNotFound } from '../temporal-errors.js';
 
 /** Activities of one type that wait for the same reason. */
 export interface Trouble {
@@ -80,7 +81,7 @@ async function isOpen(client: Client, id: string): Promise<boolean> {
   try {
     return (await client.workflow.getHandle(id).describe()).status.name === 'RUNNING';
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
+    if (isNotFound(error)) return false;
     throw error;
   }
 }

@@ -74,7 +74,7 @@ export async function build({ root = ROOT, log = () => {}, bundle = true } = {})
 
   const bundled = bundle ? await bundleWorkflows(root, log) : false;
   // Its service would stay beside whatever this process becomes, e.g. a demo of minutes.
-  await (await import('esbuild')).stop();
+  if (changed.length > 0) await (await import('esbuild')).stop();
   return { written, removed, bundled };
 }
 
