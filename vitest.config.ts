@@ -1,12 +1,14 @@
 import { defineConfig } from 'vitest/config';
+import SlowestFirst from './test/slowest-first.js';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/build-once.ts', 'test/shared-postgres.ts'],
     reporters: ['default', './test/closing-line.ts'],
-    // Tests that start real servers share two cores with them.
-    maxWorkers: 2,
+    // Tests that start real servers share two cores with them, and wait for them half of the time.
+    maxWorkers: 3,
+    sequence: { sequencer: SlowestFirst },
     // What a command prints is compared as text; CI=true would colour it.
     env: { NO_COLOR: '1' },
     // Against hangs alone: what took 5 s has been seen to take a minute on a machine whose load average was 50.

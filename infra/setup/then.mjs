@@ -18,6 +18,11 @@ const NEXT = {
     description: 'all tests',
     start: (args) => program('node_modules/vitest/vitest.mjs', ['run', ...args]),
   },
+  'test:long': {
+    description: 'all tests, the long ones too',
+    start: (args) =>
+      program('node_modules/vitest/vitest.mjs', ['run', ...args], { STEADFAST_LONG_TESTS: '1' }),
+  },
   check: { description: 'the static checks', start: (args) => program('infra/setup/check.mjs', args) },
 };
 
@@ -40,9 +45,14 @@ async function steadfast(args) {
   return main(args);
 }
 
-/** @param {string} script @param {string[]} args @returns {Promise<number>} */
-function program(script, args) {
-  const child = spawn(process.execPath, [path.join(ROOT, script), ...args], { cwd: ROOT, stdio: 'inherit' });
+/** @param {string} script @param {string[]} args @param {Record<string, string>} [more] variables @returns {Promise<number>} */
+function program(script, args, more = {}) {
+  const command = [path.join(ROOT, script), ...args];
+  const child = spawn(process.execPath, command, {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, ...more },
+  });
   // A terminal sends Ctrl-C to both; the child decides what it means. Other senders mean us: passed on.
   const ignore = () => {};
   const pass = () => child.kill('SIGTERM');

@@ -18,6 +18,7 @@ import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { QUEUES, VLLM } from '../../temporal.config.js';
 import { until } from '../e2e/until.js';
 import { type HttpProxy, pass, startHttpProxy } from '../faults/http-proxy.js';
+import { LONG } from '../long.js';
 import { STAND_IN, writeModel } from '../serving/host.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { type RemoteWorker, remoteEnvironment, remoteWorker } from '../sharing/remote-worker.js';
@@ -183,7 +184,7 @@ test('a training run whose workers are exchanged in the middle of an activity, a
   expect(await ledger.counts(RUN)).toMatchObject({ pending: 0, exhausted: 0, faults: {} });
 });
 
-test('a second signal ends a worker at once, and what it had goes on elsewhere', async () => {
+test.skipIf(!LONG)('a second signal ends a worker at once, and what it had goes on elsewhere', async () => {
   const suite = createDeskbench();
   const file = {
     seed: 12,

@@ -13,6 +13,7 @@ import { freePort } from '../../infra/stack/free-port.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
+import { notLong } from '../long.js';
 import { noOwnEngine, type OwnEngine, ownEngine } from '../sandbox/docker/own-engine.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { importBase } from './image-base.js';
@@ -37,7 +38,7 @@ train:
   shape: { groups: 4, groupSize: 4, minInformative: 1, maxRefillRounds: 1, maxGroups: 12 }
 `;
 
-const why = noOwnEngine();
+const why = notLong ?? noOwnEngine();
 if (why !== undefined) process.stderr.write(`tests of the workers' images are skipped: ${why}\n`);
 
 describe.skipIf(why !== undefined)('images of the workers', () => {

@@ -58,7 +58,7 @@ test('episodes, faults, waits and sandboxes', async () => {
   expect(value(/^steadfast_idle_run_seconds/)).toBe('7.5');
   const page = readFileSync(join(ROOT, 'docs', 'deployment.md'), 'utf8');
   expect(Object.keys(METRICS).filter((name) => !page.includes(`\`${name}`))).toEqual([]);
-}, 150_000);
+});
 
 test('an address that is none; workers of the local stack have none', () => {
   expect(metricsAddressOf({ STEADFAST_METRICS_ADDRESS: '0.0.0.0:9464' })).toBe('0.0.0.0:9464');

@@ -13,7 +13,7 @@ describe.skipIf(findOpenssl() === undefined)('over TLS', () => {
   beforeAll(async () => {
     [own, other] = await Promise.all(folders.map((folder) => certificates(folder)));
     front = await tlsInFront('127.0.0.1:9', own!);
-  }, 60_000);
+  });
   afterAll(() => {
     front?.stop();
     for (const folder of folders) rmSync(folder, { recursive: true });

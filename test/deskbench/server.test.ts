@@ -59,7 +59,7 @@ it('gives the same tools, observations and effects inline and as a process', asy
     expect(outside).toEqual(inline);
     expect(inline.texts.length).toBeGreaterThanOrEqual(2);
   }
-}, 60_000);
+});
 
 it('hides reserved tools and shows a schema for every argument', async () => {
   const { tools } = await observe(createInlineDriver(), 'bank:transfer-01');

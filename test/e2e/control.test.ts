@@ -83,7 +83,7 @@ describe('an evaluation', () => {
     for (const [key, trajectory] of stopped) expect([key, all.get(key)]).toEqual([key, trajectory]);
     expect((await ledger.counts(id)).faults).not.toHaveProperty('sandbox');
     expect((await evaluate('paused')).how).toBe('finished');
-  }, 180_000);
+  });
 
   it('refuses another configuration under its name, listing every changed path', async () => {
     const changed = { ...slow, seed: 43, benchmark: { repeat: 5 }, limits: { userTurns: 3 } };
@@ -100,7 +100,7 @@ describe('an evaluation', () => {
     await expect(extendRun(context, await row(id), 9)).rejects.toThrow(/expected a training run/);
     await sendUpdate(context, id, 'stop', 'now');
     await ended(id, 'stopped');
-  }, 60_000);
+  });
 });
 
 describe('stopped at any instant', () => {
@@ -119,7 +119,7 @@ describe('stopped at any instant', () => {
       ids.push(id);
     }
     for (const id of ids) await ended(id, 'stopped');
-  }, 120_000);
+  });
 
   it('whoever cancels a workflow in Temporal stops its campaign', async () => {
     const { workflow } = await context.temporal();
@@ -134,7 +134,7 @@ describe('stopped at any instant', () => {
     expect((await launched('cancelled-early', config)).how).toBe('resumed');
     await sendUpdate(context, early, 'stop', 'now');
     await ended(early, 'stopped');
-  }, 60_000);
+  });
 });
 
 describe('a pipeline', () => {
@@ -153,7 +153,7 @@ describe('a pipeline', () => {
     await sendUpdate(context, id, 'stop', 'now');
     await ended(id, 'stopped');
     for (const stage of settled.stages) await ended(stage.id, 'stopped');
-  }, 60_000);
+  });
 });
 
 describe('a training run', () => {
@@ -185,7 +185,7 @@ describe('a training run', () => {
     await ended(id, 'done');
     expect(await stepsDone(id)).toEqual([1, 2, 3, 4]);
     expect((await train('longer')).how).toBe('finished');
-  }, 180_000);
+  });
 
   it('that is stopped within a step goes on within that step', async () => {
     const { id } = await train('stopped');
@@ -202,7 +202,7 @@ describe('a training run', () => {
       '2 done',
     ]);
     expect((await ledger.counts(id)).pending).toBe(0);
-  }, 120_000);
+  });
 
   it('that stops after its step finishes that step and no other', async () => {
     const { id } = await train('after', { train: { ...file.train, steps: 9 } });
@@ -215,7 +215,7 @@ describe('a training run', () => {
     const steps = await ledger.steps(id);
     expect(steps.map(({ state }) => state)).toEqual(steps.map(() => 'done'));
     expect(steps.length).toBeLessThan(9);
-  }, 120_000);
+  });
 
   it('whose step somebody ends pauses, and makes the step again when it is unpaused', async () => {
     const { id } = await train('ended', { train: { ...file.train, steps: 1 } });
@@ -227,7 +227,7 @@ describe('a training run', () => {
     await ended(id, 'done');
     const after = await clean(id);
     for (const [key, trajectory] of before) expect([key, after.get(key)]).toEqual([key, trajectory]);
-  }, 60_000);
+  });
 
   it('whose groups all agree pauses at the refill bound, and says so again without new episodes', async () => {
     const { id } = await train('hopeless', { limits: { agentActions: 1 } });
@@ -243,7 +243,7 @@ describe('a training run', () => {
     expect((await ledger.counts(id)).planned).toBe(before.size);
     await sendUpdate(context, id, 'stop', 'now');
     expect(causeOf(await ended(id, 'stopped'))).toMatch(/step 1/);
-  }, 120_000);
+  });
 
   it('whose every attempt passes ends: nothing is left to train on', async () => {
     const greedy = { sampling: { temperature: 0 } };
@@ -257,7 +257,7 @@ describe('a training run', () => {
     expect((await train('solved', { ...greedy, train: { ...file.train, steps: 9, shape } }, pool)).how).toBe(
       'finished',
     );
-  }, 120_000);
+  });
 
   it('whose user is silent pauses with that cause; unpaused, it keeps every clean episode and goes on', async () => {
     const asking: string[] = [];
@@ -288,7 +288,7 @@ describe('a training run', () => {
     // Refills that were no longer needed were not tried again, and nothing is left open.
     const { planned, pending, exhausted } = await ledger.counts(id);
     expect({ planned, pending }).toEqual({ planned: after.size + exhausted, pending: 0 });
-  }, 120_000);
+  });
 });
 
 /** Candidates that the base solves at temperature 0, where every attempt at a task is the same. */

@@ -100,7 +100,7 @@ it('an evaluation takes more lanes at once, and fewer when what runs has ended',
   expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/a campaign under way.*done/) });
   await replays(id);
   await replays(`${id}/shard-00`);
-}, 180_000);
+});
 
 it('shards divide what there is, also less than one each; a stop reaches those that have none', async () => {
   const repeat = Math.ceil((2.5 * SHARD_SIZE) / 25);
@@ -120,7 +120,7 @@ it('shards divide what there is, also less than one each; a stop reaches those t
   await until('stopped', async () => (await ledger.campaign(id))?.state === 'stopped');
   await replays(id);
   for (const shard of ['00', '01', '02']) await replays(`${id}/shard-${shard}`);
-}, 180_000);
+});
 
 it('a shard whose history becomes long goes on as a new execution: every attempt once, all counted', async () => {
   const config = await attemptsConfig('eval', scripted(12, 5), suite, tasks.slice(0, 6));
@@ -148,7 +148,7 @@ it('a shard whose history becomes long goes on as a new execution: every attempt
   // Half of it clean already: counted as well, and not run again.
   const again = await workflow.execute('attemptShard', { ...start, args: [{ ...shard, from: 30 }] });
   expect(again).toEqual({ clean: 42, exhausted: 0 });
-}, 120_000);
+});
 
 it('a training run hands them to its step, and keeps them for the steps to come', async () => {
   const file: RunFile = {
@@ -169,7 +169,7 @@ it('a training run hands them to its step, and keeps them for the steps to come'
   await replays(`${id}/step-0001`);
   await replays(`${id}/step-0002`);
   expect(await laneState(`${id}/step-0002`)).toMatchObject({ lanes: 5 });
-}, 120_000);
+});
 
 it('what a run carries over when it continues as new has its lanes', async () => {
   const config = await trainConfig({ seed: 4 }, suite, tasks.slice(0, 40));
@@ -178,7 +178,7 @@ it('what a run carries over when it continues as new has its lanes', async () =>
   await startWorkflow(context, 'train/carried', 'train', 48, { ended: false, control: carried });
   expect(await laneState('train/carried')).toEqual(carried);
   await sendUpdate(context, 'train/carried', 'stop', 'now');
-}, 60_000);
+});
 
 async function laneState(id: string): Promise<ControlState> {
   return (await context.temporal()).workflow.getHandle(id).query<ControlState>('control-state');

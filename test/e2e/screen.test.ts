@@ -63,7 +63,7 @@ it('probes what passes the screen, and nothing else', async () => {
   expect((await steadfast(home, 'probe', 'pool', '--file', file)).err).toMatch(
     /probe\/pool is finished already/,
   );
-}, 120_000);
+});
 
 it('select takes the rows of both', async () => {
   const out = join(folder, 'selected');
@@ -79,7 +79,7 @@ it('select takes the rows of both', async () => {
   const aggregates = readFileSync(join(out, 'aggregates.jsonl'), 'utf8').trim().split('\n');
   expect(aggregates).toHaveLength((await campaign('probe/pool')).config.tasks.length);
   expect(aggregates.every((line) => line.includes('"reference'))).toBe(true);
-}, 60_000);
+});
 
 it('detached, the probe begins by itself; --screen-all probes every task, and select screens', async () => {
   const args = ['probe', 'all', '--file', file, '--screen-all', '--detach'];
@@ -90,7 +90,7 @@ it('detached, the probe begins by itself; --screen-all probes every task, and se
   const bands = ['too_hard', 'hard', 'medium', 'easy', 'too_easy'].flatMap((band) => ['--retain-band', band]);
   const ran = await steadfast(home, 'select', '--campaign', 'all', '--output-dir', out, ...bands);
   expect(ran.out).toMatch(/left out: \d+ reference_gate/);
-}, 120_000);
+});
 
 it('what cannot work is said before anything begins', async () => {
   const none = await steadfast(home, 'probe', 'x', '--screen-repeat', '2');
@@ -109,4 +109,4 @@ it('what cannot work is said before anything begins', async () => {
   ]);
   expect((await campaign('probe/x-reference')).state).toBeUndefined();
   expect((await campaign('probe/x')).state).toBeUndefined();
-}, 60_000);
+});

@@ -48,7 +48,7 @@ it('ends with the same bytes as an undisturbed run', async () => {
   expect(disturbed.batches).toEqual(undisturbed.batches);
   expect(disturbed.episodes).toEqual(undisturbed.episodes);
   expect(disturbed.checkpoints).toEqual(undisturbed.checkpoints);
-}, 180_000);
+});
 
 const RUN = 'train/loss';
 

@@ -65,7 +65,7 @@ beforeAll(async () => {
     parent: null,
   } as const;
   await database.ledger.claimCampaign(row);
-}, 60_000);
+});
 afterAll(() => database.stop());
 
 function suite(task: Task): Suite {

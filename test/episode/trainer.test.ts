@@ -31,7 +31,7 @@ describe.skipIf(!ready)('with the embedded trainer (needs .steadfast/venv: npm r
       body: '{}',
     });
     base = ((await served.json()) as { weightVersion: string }).weightVersion;
-  }, 60_000);
+  });
   afterAll(async () => {
     services.stop();
     await rm(home, { recursive: true, force: true });
@@ -78,7 +78,7 @@ describe.skipIf(!ready)('with the embedded trainer (needs .steadfast/venv: npm r
       });
     }
     expect(episodes.faults).toBe(0);
-  }, 30_000);
+  });
 
   test('weights that are not loaded are a fault with their own code', async () => {
     const suite = createDeskbench();

@@ -4,6 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Workflow } from '@temporalio/client';
 import { afterEach, expect, it } from 'vitest';
 import { createTrainerClient } from '../../activities/trainer/client.js';
 import { openStack, type StackContext } from '../../cli/context.js';
@@ -22,8 +23,7 @@ const RUN = 'train/beside';
 const FILE: RunFile = {
   seed: 13,
   train: {
-    // Long enough that two commands, on a busy machine, are over before it ends.
-    steps: 16,
+    steps: 6,
     saveEvery: 1,
     plan: { learningRate: 7e-4 },
     shape: { groups: 2, groupSize: 4, maxGroups: 8, maxRefillRounds: 2, minInformative: 1 },
@@ -41,6 +41,9 @@ it('leaves the training as it was', async () => {
   const beside = await trained(async (context, home) => {
     const ledger = await context.ledger();
     await until('a checkpoint', async () => (await ledger.checkpoints(RUN)).length > 0);
+    // It waits for the schedule, so that there is training left when the night begins; a pause changes no byte.
+    const running = (await context.temporal()).workflow.getHandle<Workflow>(RUN);
+    await running.executeUpdate('pause');
     const made = await steadfast(
       home,
       ...[
@@ -59,6 +62,7 @@ it('leaves the training as it was', async () => {
     );
     expect([made.code, made.err]).toEqual([0, '']);
     expect((await steadfast(home, 'schedule', 'trigger', 'night')).code).toBe(0);
+    await running.executeUpdate('unpause');
     const schedules = await context.schedules();
     nights = await until('a night beside the training', async () => {
       const found = await schedules.nights('night', 9);

@@ -21,7 +21,7 @@ import { SCHEDULE } from './fixture.js';
 let db: TestDatabase;
 beforeAll(async () => {
   db = await startTestDatabase();
-}, 60_000);
+});
 afterAll(() => db.stop());
 
 const TASKS = ['a:1', 'a:2', 'b:1'];

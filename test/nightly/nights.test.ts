@@ -83,7 +83,7 @@ it('is made once: the same again says so, another is refused with the paths, --r
   );
   expect(await create(0, '--replace')).toMatchObject({ code: 0, out: expect.stringMatching(/was replaced/) });
   expect((await schedule('last', NAME)).out).toMatch(/No night of watch has ended yet/);
-}, 60_000);
+});
 
 it('a night is evaluated under the name of its time, and is no regression by itself', async () => {
   good = await night();
@@ -100,7 +100,7 @@ it('a night is evaluated under the name of its time, and is no regression by its
     out: expect.stringMatching(/pass@1 {6}100\.0/),
   });
   expect(hook.received).toEqual([]);
-}, 120_000);
+});
 
 it('a regression marks the night, sets exit code 4, and is told: again after a refusal, once in all', async () => {
   expect((await create(1, '--replace', '--baseline', good.evaluation)).code).toBe(0);
@@ -134,7 +134,7 @@ it('a regression marks the night, sets exit code 4, and is told: again after a r
   });
   const json = JSON.parse((await schedule('last', NAME, '--json')).out) as { night: NightRow };
   expect(json.night.record.regression).toBe(true);
-}, 120_000);
+});
 
 it('against the night before it may be none, against the baseline it still is; a message refused is recorded', async () => {
   hook.answer(410);
@@ -148,7 +148,7 @@ it('against the night before it may be none, against the baseline it still is; a
       webhook: { state: 'failed', status: 410, error: 'the address of NIGHTLY_HOOK answered 410' },
     },
   });
-}, 120_000);
+});
 
 it('backfill runs what was due, each once; a night without a score runs again and keeps what it has', async () => {
   const range = ['--from', '2026-11-20T00:00:00Z', '--to', '2026-11-22T00:00:00Z'];
@@ -174,7 +174,7 @@ it('backfill runs what was due, each once; a night without a score runs again an
   );
   const ledger = await context.ledger();
   expect((await ledger.attempts(both[1]!.evaluation)).map(({ tries }) => tries)).toEqual(Array(12).fill(1));
-}, 180_000);
+});
 
 it('is paused, listed and shown; a night that never ran is a gap', async () => {
   expect((await schedule('pause', NAME, '--note', 'a holiday')).code).toBe(0);
@@ -203,7 +203,7 @@ it('is paused, listed and shown; a night that never ran is a gap', async () => {
   const page = readFileSync(out.trim(), 'utf8');
   expect(page).toContain(`../../eval/${good.evaluation.slice(5)}/report.html`);
   expect(page).toMatch(/regression/);
-}, 60_000);
+});
 
 /** Without a process of its own, which would cost more than what it says. */
 const refused = (options: Partial<CreateOptions>): Promise<void> =>
@@ -246,7 +246,7 @@ it('--dry-run makes nothing, and lists what is wrong', async () => {
     [expect.stringMatching(/known campaign/)],
   ]);
   expect(await (await context.schedules()).schedule('dry')).toBeUndefined();
-}, 30_000);
+});
 
 it('payloads are small, and the address is in none of them, in no row and in no log', async () => {
   const client = await context.temporal();
@@ -263,7 +263,7 @@ it('payloads are small, and the address is in none of them, in no row and in no 
   const logs = join(home, 'logs');
   for (const file of readdirSync(logs))
     expect(readFileSync(join(logs, file), 'utf8')).not.toContain(hook.secret);
-}, 60_000);
+});
 
 it('deleted it begins no night; its nights stay, and come back with it', async () => {
   expect((await schedule('delete', NAME)).code).toBe(0);
@@ -272,4 +272,4 @@ it('deleted it begins no night; its nights stay, and come back with it', async (
   expect(nights).toBe(5);
   expect((await create(0)).code).toBe(0);
   expect((await schedule('show', NAME)).out).toMatch(/regression/);
-}, 60_000);
+});

@@ -23,7 +23,7 @@ beforeAll(async () => {
   run = await playSmallRun(ID, EPISODES);
   // Temporal and the trainer are not there: what is recorded is enough.
   run.services.stop();
-}, 90_000);
+});
 afterAll(() => run.stop());
 afterEach(() => {
   process.exitCode = 0;

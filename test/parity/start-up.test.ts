@@ -56,7 +56,7 @@ describe('refused', () => {
     await expect(checkParity(at(server.baseUrl), ours, signal)).rejects.toThrow(
       /^token parity with http.*, token \d+ of the prompt with "please refund .*": expected the tokens of our tokenizer \[[\d, ]+\] "( \w+)+", found the endpoint's \[[\d, ]+\] "( \w+)+"\. Both sides must load the same/,
     );
-  }, 30_000);
+  });
 
   test('a vocabulary with two words swapped, whatever way the server is asked', async () => {
     const { tokenizer, config } = EMBEDDED;

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const { tokenizer, config } = small();
   await writeFile(path.join(folder, 'tokenizer.json'), JSON.stringify(tokenizer));
   await writeFile(path.join(folder, 'tokenizer_config.json'), JSON.stringify(config));
-}, 60_000);
+});
 afterAll(() => rm(folder, { recursive: true }));
 
 function model(changes: JsonObject) {

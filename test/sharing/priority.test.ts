@@ -111,7 +111,7 @@ it('the episodes of a training step go before those of an evaluation, which stil
   expect(count(half, night), half.join(' ')).toBeGreaterThanOrEqual(1);
   await stop(id);
   await stop(night);
-}, 180_000);
+});
 
 it('two evaluations share evenly, and one that is moved up goes first', async () => {
   const early = await evaluation('early');
@@ -133,7 +133,7 @@ it('two evaluations share evenly, and one that is moved up goes first', async ()
   expect(nonsense.code).toBe(2);
   await stop(early);
   await stop(late);
-}, 180_000);
+});
 
 it.skipIf(openssl === undefined)(
   'a worker that reaches Temporal over TLS plays what is asked of its pool',

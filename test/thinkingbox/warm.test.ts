@@ -150,7 +150,7 @@ describe('forked sessions', () => {
     await ask(sandbox, 'misbehave', { how: 'fork' });
     // A program that is just being started shows no environment yet.
     if (process.platform === 'linux')
-      await expect.poll(() => markedProcesses(sandbox.name), { timeout: 30_000 }).toHaveLength(4);
+      await expect.poll(() => markedProcesses(sandbox.name), { timeout: 60_000 }).toHaveLength(4);
     await sandbox.release();
     expect(await markedProcesses(sandbox.name)).toEqual([]);
   });
@@ -230,7 +230,7 @@ describe('a warm server', () => {
 /** A process that has ended and waits for its parent to notice has ended. */
 /** What was killed is there until it has died and its parent has noticed. */
 async function ended(pid: number): Promise<void> {
-  await expect.poll(() => alive(pid), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => alive(pid), { timeout: 60_000 }).toBe(false);
 }
 
 async function alive(pid: number): Promise<boolean> {

@@ -185,7 +185,7 @@ test('every call of a step meets faults: the step still ends with one update, pu
   expect(proxy.plan.events.length).toBeGreaterThan(3);
   await appliedOnce();
   expect((await db.ledger.checkpoints(run))[0]!.manifest.weightDigest).toBe(expected);
-}, 60_000);
+});
 
 test('a send that outlives its worker changes nothing when it arrives', async () => {
   proxy.plan.set([{ fault: 'delay-request', path: '/trainer/update', ms: 1_500, times: 1 }]);
@@ -232,7 +232,7 @@ test('a restore does not hang on the replies of its updates: one that never come
   expect(await perform(activities.readyTrainer, run, 2)).toMatchObject({ weightVersion: expected });
   expect(proxy.plan.events).toHaveLength(1);
   await appliedOnce();
-}, 20_000);
+});
 
 test('a zombie that rolls the session back in the middle of an update is no failure', async () => {
   await perform(direct.applyUpdate, run, 1, batch);

@@ -13,6 +13,7 @@ import { readState } from '../../../infra/stack/info.js';
 import { killStack } from '../../../infra/stack/stop.js';
 import { createDeskbench } from '../../../suites/deskbench/suite.js';
 import { until } from '../../e2e/until.js';
+import { LONG } from '../../long.js';
 import { discard, killHard, processOf, temporaryHome } from '../../setup/harness.js';
 import { type DeskStack, engineWithDesks, startDeskStack } from './desk-stack.js';
 import { heldModel } from './held-model.js';
@@ -105,10 +106,11 @@ describe.skipIf('why' in found)('faults', () => {
     await model.stop();
   });
 
-  test.each([
-    ['stopped and started again', 'SIGTERM'],
+  const restarts = [
     ['killed and started again', 'SIGKILL'],
-  ] as const)('an engine that is %s', async (name, signal) => {
+    ['stopped and started again', 'SIGTERM'],
+  ] as const;
+  test.each(LONG ? restarts : restarts.slice(0, 1))('an engine that is %s', async (name, signal) => {
     const id = await begin(name.replaceAll(' ', '-'), 8, 4, slow);
     await underWay(id);
     await engine.down(signal);
@@ -117,7 +119,7 @@ describe.skipIf('why' in found)('faults', () => {
     await clear();
   });
 
-  test('an engine that hangs', async () => {
+  test.skipIf(!LONG)('an engine that hangs', async () => {
     const id = await begin('frozen', 8, 4, slow);
     await underWay(id);
     engine.freeze();
