@@ -1,4 +1,7 @@
 /** `steadfast verify trainer` as it is typed: lines, one JSON document, exit codes. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { ConformanceReport } from '../../activities/trainer/conformance/suite.js';
 import { startHttpProxy } from '../faults/http-proxy.js';
@@ -45,6 +48,19 @@ test('a broken promise is exit 1, and the JSON says which', async () => {
     expect(report.counts).toEqual({ pass: 1, fail: 1, skip: 0 });
   } finally {
     await proxy.close();
+  }
+});
+
+test('a folder that is not there is made; what can be none is wrong usage', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'verify-'));
+  try {
+    const asked = ['--endpoint', trainer.url, '--check', 'stale-base', '--folder'];
+    expect(await command(...asked, join(home, 'new', 'one'))).toBe(0);
+    writeFileSync(join(home, 'file'), '');
+    expect(await command(...asked, join(home, 'file', 'one'))).toBe(2);
+    expect(said).toMatch(/--folder: expected a folder that can be written, found .*file.one: ENOTDIR/);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
   }
 });
 

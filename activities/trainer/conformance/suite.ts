@@ -4,7 +4,7 @@
  * It opens sessions under `conformance/...`, which replace whatever session the trainer holds; a trainer that holds
  * somebody else's is refused unless `force` is set (that run brings it back from checkpoint and recorded batches).
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Fault, UsageError } from '../../../core/faults.js';
@@ -86,7 +86,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
       retry: false,
     });
   }
-  const folder = await mkdtemp(path.join(options.folder ?? tmpdir(), 'conformance-'));
+  const folder = await scratchIn(options.folder ?? tmpdir());
   try {
     const another = createTrainerClient({ url });
     const benchOf = await createBenches({
@@ -140,4 +140,17 @@ function chosen(only: readonly string[] | undefined): readonly Check[] {
 function countsOf(results: readonly CheckResult[]): Record<Outcome, number> {
   const of = (outcome: Outcome) => results.filter((result) => result.outcome === outcome).length;
   return { pass: of('pass'), fail: of('fail'), skip: of('skip') };
+}
+
+async function scratchIn(parent: string): Promise<string> {
+  try {
+    await mkdir(parent, { recursive: true });
+    return await mkdtemp(path.join(parent, 'conformance-'));
+  } catch (error) {
+    throw new UsageError(
+      '--folder',
+      'a folder that can be written',
+      `${parent}: ${(error as Error).message}`,
+    );
+  }
 }
