@@ -35,7 +35,9 @@ export PYTHONPATH=$here:$here/../trainer:$here/../torch PYTHONUNBUFFERED=1
 bridge=$!
 trap 'kill $bridge 2>/dev/null; wait $bridge 2>/dev/null || true' EXIT
 
-until url=$(sed -n 's/^trainer listening on //p' "$folder/bridge.log") && [ -n "$url" ]; do
+# Logs of Ray's actors come into the same file, also in the middle of a line.
+said() { { grep -oE "$1" "$folder/bridge.log" || true; } | tail -1; }
+until url=$(said 'trainer listening on http://[a-z0-9.]+:[0-9]+') && url=${url##* } && [ -n "$url" ]; do
   kill -0 $bridge || { tail -20 "$folder/bridge.log"; exit 1; }
   sleep 2
 done
@@ -45,8 +47,8 @@ cd "$root"
 npx steadfast verify trainer --endpoint "$url" --folder "$folder" ${CHECKS:+--check $CHECKS}
 
 # Process ids of `ranks` or `replicas`, as they were started last.
-started() { sed -n "s/^[0-9]* $1: \[\(.*\)\]$/\1/p" "$folder/bridge.log" | tail -1; }
-losses() { grep -c '^the ranks are lost' "$folder/bridge.log" || true; }
+started() { said "[0-9]+ $1: \[[0-9, ]*\]" | tr -d '[]' | sed 's/.*: //'; }
+losses() { grep -c 'the ranks are lost' "$folder/bridge.log" || true; }
 for kind in ranks replicas; do
   before=$(started $kind) lost=$(losses)
   [ -n "$before" ] || continue

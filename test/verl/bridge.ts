@@ -77,9 +77,11 @@ export async function startBridge(python: string, folder: string, args: readonly
   const processes: Record<string, readonly number[]> = {};
   const listening = new Promise<string>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const started = /^\d+ (ranks|replicas): (\[.*\])$/.exec(line);
+      // Logs of Ray's actors come through the same pipe, also in the middle of a line.
+      const started = /\d+ (ranks|replicas): (\[[\d, ]*\])/.exec(line);
       if (started) processes[started[1]!] = JSON.parse(started[2]!) as number[];
-      if (line.startsWith('trainer listening')) resolve(line.slice(line.indexOf('http')));
+      const listening = /trainer listening on (http:\/\/[\w.]+:\d+)/.exec(line);
+      if (listening) resolve(listening[1]!);
     });
   });
   const url = await Promise.race([

@@ -9,7 +9,7 @@ import {
   type WrittenBatch,
   writeBatch,
 } from '../../activities/trainer/conformance/material.js';
-import type { Trainer, UpdateReport } from '../../core/trainer.js';
+import type { UpdateReport } from '../../core/trainer.js';
 import type { Bridge } from './bridge.js';
 
 const RUN = 'train/killed';
@@ -22,7 +22,12 @@ export async function comesBack(
   processes: () => readonly number[],
 ): Promise<void> {
   const trainer = createTrainerClient({ url: bridge.url });
-  const batches = await sampledBatches(trainer, folder);
+  const base = await trainer.serve(undefined, signal);
+  const capabilities = readCapabilities(await trainer.capabilities(signal));
+  const sample = (number: number) => sampleEpisodes({ ...base, capabilities, signal }, number);
+  const written = async (number: number): Promise<WrittenBatch> =>
+    writeBatch(folder, base.weightVersion, await sample(number));
+  const batches = [await written(1), await written(2)] as const;
   const update = async (op: string, batch: WrittenBatch): Promise<UpdateReport> => {
     const { weightDigest: baseDigest } = await trainer.state(signal);
     const { digest: batchDigest, path: batchPath } = batch;
@@ -38,11 +43,20 @@ export async function comesBack(
       expect(probed.sampler[0]![index]).toBeCloseTo(value, 3);
     }
   };
+  const samplesTheBase = async (): Promise<void> => {
+    const { ids, sampled, logprobs } = (await sample(3))[0]!;
+    const [ours] = (await trainer.probe(base.weightVersion, [[...ids]], signal)).trainer;
+    for (const [place, wasSampled] of sampled.entries()) {
+      if (wasSampled) expect(logprobs[place]).toBeCloseTo(ours![place - 1]!, 3);
+    }
+  };
 
   await trainer.open(RUN, undefined, signal);
   await update('1', batches[0]);
   const saved = await trainer.checkpoint(RUN, path.join(folder, 'saved'), signal);
   const expected = await update('2', batches[1]);
+  // The ranks have the newest weights in their engine.
+  await samplesTheBase();
   const { weightVersion } = await trainer.publish(RUN, signal);
   await agrees(weightVersion);
   const first = processes();
@@ -66,14 +80,4 @@ export async function comesBack(
   // The same version as before the kill, and from where it can be sampled.
   expect((await trainer.publish(RUN, signal)).weightVersion).toBe(weightVersion);
   await agrees(weightVersion);
-}
-
-async function sampledBatches(trainer: Trainer, folder: string): Promise<[WrittenBatch, WrittenBatch]> {
-  const capabilities = readCapabilities(await trainer.capabilities(signal));
-  const base = await trainer.serve(undefined, signal);
-  const sampled = async (number: number): Promise<WrittenBatch> => {
-    const episodes = await sampleEpisodes({ ...base, capabilities, signal }, number);
-    return writeBatch(folder, base.weightVersion, episodes);
-  };
-  return [await sampled(1), await sampled(2)];
 }
