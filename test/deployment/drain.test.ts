@@ -223,54 +223,57 @@ test('a worker that waits for Temporal has nothing to finish', async () => {
   expect(await Promise.all(each.map((worker) => worker.end('SIGTERM')))).toEqual([0, 0, 0, 0]);
 });
 
-test('the worker of a GPU host leaves its server, coming up or ready, to the next', async () => {
-  const servings = await context.servings();
-  const folder = join(home, 'model');
-  await writeModel(folder);
-  const weights = { folder, weightVersion: `sha256:${'a'.repeat(64)}` };
-  const name = servingName({ run: RUN, step: 0 }, VLLM);
-  const server = () =>
-    until('a server', async () => {
-      const [open] = await servings.openServers(HOST);
-      return open?.pid != null && open;
-    });
-  const ready = (worker: RemoteWorker) =>
-    until('ready weights', async () => {
-      const told = /process \d+ (ready|taken over)/.test(worker.said());
-      return told && (await servings.serving(name))?.state === 'ready';
-    });
+test.skipIf(!LONG)(
+  'the worker of a GPU host leaves its server, coming up or ready, to the next',
+  async () => {
+    const servings = await context.servings();
+    const folder = join(home, 'model');
+    await writeModel(folder);
+    const weights = { folder, weightVersion: `sha256:${'a'.repeat(64)}` };
+    const name = servingName({ run: RUN, step: 0 }, VLLM);
+    const server = () =>
+      until('a server', async () => {
+        const [open] = await servings.openServers(HOST);
+        return open?.pid != null && open;
+      });
+    const ready = (worker: RemoteWorker) =>
+      until('ready weights', async () => {
+        const told = /process \d+ (ready|taken over)/.test(worker.said());
+        return told && (await servings.serving(name))?.state === 'ready';
+      });
 
-  writeFileSync(mood, JSON.stringify({ silent: true }));
-  let worker = await start('gpu', 100, ['--host', HOST]);
-  await until('the host', async () => (await servings.hosts()).some((host) => host.name === HOST));
-  await servings.want(name, { weights, settings: VLLM, hosts: [] }, 'test', new Date(Date.now() + 600_000));
-  const handle = await (await context.temporal()).workflow.start('serving', {
-    workflowId: servingId(name),
-    taskQueue: QUEUES.pipeline,
-    args: [{ serving: name }],
-  });
-  const { id, pid } = await server();
-  // Its own grace is none: it would only be waited for.
-  expect(await worker.end('SIGTERM'), worker.said()).toBe(0);
-  expect(await markedProcesses(id, 'STEADFAST_SERVER'), worker.said()).not.toEqual([]);
-
-  // More exchanges than an activity may fail.
-  for (let exchange = 0; exchange < 4; exchange++) {
-    writeFileSync(mood, '{}');
-    worker = await start('gpu', 100, ['--host', HOST]);
-    await ready(worker);
-    expect(worker.said()).toContain(`process ${pid} taken over`);
+    writeFileSync(mood, JSON.stringify({ silent: true }));
+    let worker = await start('gpu', 100, ['--host', HOST]);
+    await until('the host', async () => (await servings.hosts()).some((host) => host.name === HOST));
+    await servings.want(name, { weights, settings: VLLM, hosts: [] }, 'test', new Date(Date.now() + 600_000));
+    const handle = await (await context.temporal()).workflow.start('serving', {
+      workflowId: servingId(name),
+      taskQueue: QUEUES.pipeline,
+      args: [{ serving: name }],
+    });
+    const { id, pid } = await server();
+    // Its own grace is none: it would only be waited for.
     expect(await worker.end('SIGTERM'), worker.said()).toBe(0);
-  }
-  expect(await servings.serving(name)).toMatchObject({ state: 'ready', restarts: 0, problem: null });
-  expect((await server()).id).toBe(id);
+    expect(await markedProcesses(id, 'STEADFAST_SERVER'), worker.said()).not.toEqual([]);
 
-  worker = await start('gpu', 100, ['--host', HOST]);
-  await servings.giveBack('test', name);
-  expect(await handle.result()).toEqual({ state: 'stopped' });
-  expect(await markedProcesses(id, 'STEADFAST_SERVER')).toEqual([]);
-  expect(await worker.end('SIGTERM'), worker.said()).toBe(0);
-});
+    // More exchanges than an activity may fail.
+    for (let exchange = 0; exchange < 4; exchange++) {
+      writeFileSync(mood, '{}');
+      worker = await start('gpu', 100, ['--host', HOST]);
+      await ready(worker);
+      expect(worker.said()).toContain(`process ${pid} taken over`);
+      expect(await worker.end('SIGTERM'), worker.said()).toBe(0);
+    }
+    expect(await servings.serving(name)).toMatchObject({ state: 'ready', restarts: 0, problem: null });
+    expect((await server()).id).toBe(id);
+
+    worker = await start('gpu', 100, ['--host', HOST]);
+    await servings.giveBack('test', name);
+    expect(await handle.result()).toEqual({ state: 'stopped' });
+    expect(await markedProcesses(id, 'STEADFAST_SERVER')).toEqual([]);
+    expect(await worker.end('SIGTERM'), worker.said()).toBe(0);
+  },
+);
 
 test('a question of a preflight that is being answered is answered', async () => {
   const folder = join(home, 'slow python');

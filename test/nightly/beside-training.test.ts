@@ -16,6 +16,7 @@ import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { untilEnded } from '../e2e/small-run.js';
 import { until } from '../e2e/until.js';
+import { LONG } from '../long.js';
 import { steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 
@@ -35,50 +36,54 @@ afterEach(async () => {
   for (const home of homes.splice(0)) await discard(home);
 });
 
-it('leaves the training as it was', async () => {
-  const alone = await trained(async () => undefined);
-  let nights: readonly NightRow[] = [];
-  const beside = await trained(async (context, home) => {
-    const ledger = await context.ledger();
-    await until('a checkpoint', async () => (await ledger.checkpoints(RUN)).length > 0);
-    // It waits for the schedule, so that there is training left when the night begins; a pause changes no byte.
-    const running = (await context.temporal()).workflow.getHandle<Workflow>(RUN);
-    await running.executeUpdate('pause');
-    const made = await steadfast(
-      home,
-      ...[
-        'schedule',
-        'create',
-        'night',
-        '--cron',
-        '@daily',
-        '--model',
-        'latest:beside',
-        '--repeat',
-        '1',
-        '--lanes',
-        '8',
-      ],
-    );
-    expect([made.code, made.err]).toEqual([0, '']);
-    expect((await steadfast(home, 'schedule', 'trigger', 'night')).code).toBe(0);
-    await running.executeUpdate('unpause');
-    const schedules = await context.schedules();
-    nights = await until('a night beside the training', async () => {
-      const found = await schedules.nights('night', 9);
-      return found[0]?.record.checkpoint && found;
+it.skipIf(!LONG)(
+  'leaves the training as it was',
+  async () => {
+    const alone = await trained(async () => undefined);
+    let nights: readonly NightRow[] = [];
+    const beside = await trained(async (context, home) => {
+      const ledger = await context.ledger();
+      await until('a checkpoint', async () => (await ledger.checkpoints(RUN)).length > 0);
+      // It waits for the schedule, so that there is training left when the night begins; a pause changes no byte.
+      const running = (await context.temporal()).workflow.getHandle<Workflow>(RUN);
+      await running.executeUpdate('pause');
+      const made = await steadfast(
+        home,
+        ...[
+          'schedule',
+          'create',
+          'night',
+          '--cron',
+          '@daily',
+          '--model',
+          'latest:beside',
+          '--repeat',
+          '1',
+          '--lanes',
+          '8',
+        ],
+      );
+      expect([made.code, made.err]).toEqual([0, '']);
+      expect((await steadfast(home, 'schedule', 'trigger', 'night')).code).toBe(0);
+      await running.executeUpdate('unpause');
+      const schedules = await context.schedules();
+      nights = await until('a night beside the training', async () => {
+        const found = await schedules.nights('night', 9);
+        return found[0]?.record.checkpoint && found;
+      });
+      expect((await ledger.campaign(RUN))?.state).toBe('running');
     });
-    expect((await ledger.campaign(RUN))?.state).toBe('running');
-  });
-  expect(beside.weights).toEqual(alone.weights);
-  expect(beside.batches).toEqual(alone.batches);
-  const { checkpoint } = nights[0]!.record;
-  expect(checkpoint).toMatchObject({ run: RUN, passedOver: [] });
-  expect(beside.night?.state).toBe('done');
-  // Every attempt of the night is of that checkpoint, whatever the run had published meanwhile.
-  expect(new Set(beside.sampled)).toEqual(new Set([checkpoint!.weightDigest]));
-  expect(beside.served).not.toContain(checkpoint!.weightDigest);
-}, 600_000);
+    expect(beside.weights).toEqual(alone.weights);
+    expect(beside.batches).toEqual(alone.batches);
+    const { checkpoint } = nights[0]!.record;
+    expect(checkpoint).toMatchObject({ run: RUN, passedOver: [] });
+    expect(beside.night?.state).toBe('done');
+    // Every attempt of the night is of that checkpoint, whatever the run had published meanwhile.
+    expect(new Set(beside.sampled)).toEqual(new Set([checkpoint!.weightDigest]));
+    expect(beside.served).not.toContain(checkpoint!.weightDigest);
+  },
+  600_000,
+);
 
 /** Trains on a stack of its own, with `beside` going on at the same time. */
 async function trained(beside: (context: StackContext, home: string) => Promise<void>) {

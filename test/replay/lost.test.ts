@@ -17,6 +17,7 @@ import { readState } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
+import { LONG } from '../long.js';
 import { discard, killHard, processOf, temporaryHome } from '../setup/harness.js';
 import { steadfast } from './command.js';
 
@@ -163,7 +164,7 @@ it(
   LIMIT_MS,
 );
 
-it(
+it.skipIf(!LONG)(
   'a fork whose start is gone goes on from the record of its source',
   async () => {
     const forked = await replayStep('source', 3, '--fork', 'fork', '--set', 'steps=1');

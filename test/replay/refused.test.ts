@@ -18,6 +18,7 @@ import { startPrivateTrainer } from '../../infra/stack/private-trainer.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
+import { LONG } from '../long.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { type Ran, steadfast } from './command.js';
 
@@ -71,7 +72,7 @@ const PATHS = [
   { path: 'a fork', run: RUN, args: ['source', 2, '--fork', 'drifted', '--set', 'steps=1'] },
 ] as const;
 
-describe.each(PATHS)('$path', ({ path, run, args: [name, step, ...rest] }) => {
+describe.each(LONG ? PATHS : PATHS.slice(0, 1))('$path', ({ path, run, args: [name, step, ...rest] }) => {
   it('of another suite is refused with the difference, and nothing runs', async () => {
     const tries = await triesOf(run);
     await withDrift(run, 'suite', async () => {

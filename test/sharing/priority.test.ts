@@ -23,6 +23,7 @@ import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
 import { ROOT } from '../import-graph.js';
+import { LONG } from '../long.js';
 import { steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { count, order, waiting } from './pool.js';
@@ -85,35 +86,38 @@ async function next(many: number): Promise<readonly string[]> {
   return (await order(pool, from)).slice(0, many);
 }
 
-it('the episodes of a training step go before those of an evaluation, which still goes on', async () => {
-  const night = await evaluation('night');
-  const file: RunFile = {
-    seed: 3,
-    train: {
-      steps: 1,
-      plan: { learningRate: 7e-4 },
-      shape: { groups: 12, groupSize: 8, maxGroups: 12, minInformative: 1 },
-    },
-  };
-  const { id } = await launch(context, 'step', await trainConfig(file, suite, tasks.slice(0, 20)), LANES);
-  await until('the step waits', async () => {
-    const { state, result } = (await ledger.campaign(id))!;
-    if (state !== 'running') throw new Error(`${id} is ${state}: ${JSON.stringify(result)}`);
-    return (await waiting(context, id)) >= HALF;
-  });
-  const from = await begun();
-  await until('half of the step', async () => count(await order(pool, from), id) >= HALF);
-  const all = await order(pool, from);
-  const half = all.filter((_, index) => count(all.slice(0, index), id) < HALF);
-  // The evaluation's were there before: in the order of arrival more than 40 of them would come first.
-  expect(count(half, night), half.join(' ')).toBeLessThanOrEqual(HALF / 4 + SLOTS);
-  // But it does not stand still either.
-  expect(count(half, night), half.join(' ')).toBeGreaterThanOrEqual(1);
-  await stop(id);
-  await stop(night);
-});
+it.skipIf(!LONG)(
+  'the episodes of a training step go before those of an evaluation, which still goes on',
+  async () => {
+    const night = await evaluation('night');
+    const file: RunFile = {
+      seed: 3,
+      train: {
+        steps: 1,
+        plan: { learningRate: 7e-4 },
+        shape: { groups: 12, groupSize: 8, maxGroups: 12, minInformative: 1 },
+      },
+    };
+    const { id } = await launch(context, 'step', await trainConfig(file, suite, tasks.slice(0, 20)), LANES);
+    await until('the step waits', async () => {
+      const { state, result } = (await ledger.campaign(id))!;
+      if (state !== 'running') throw new Error(`${id} is ${state}: ${JSON.stringify(result)}`);
+      return (await waiting(context, id)) >= HALF;
+    });
+    const from = await begun();
+    await until('half of the step', async () => count(await order(pool, from), id) >= HALF);
+    const all = await order(pool, from);
+    const half = all.filter((_, index) => count(all.slice(0, index), id) < HALF);
+    // The evaluation's were there before: in the order of arrival more than 40 of them would come first.
+    expect(count(half, night), half.join(' ')).toBeLessThanOrEqual(HALF / 4 + SLOTS);
+    // But it does not stand still either.
+    expect(count(half, night), half.join(' ')).toBeGreaterThanOrEqual(1);
+    await stop(id);
+    await stop(night);
+  },
+);
 
-it('two evaluations share evenly, and one that is moved up goes first', async () => {
+it.skipIf(!LONG)('two evaluations share evenly, and one that is moved up goes first', async () => {
   const early = await evaluation('early');
   const late = await evaluation('late');
   const both = await next(60);
@@ -135,7 +139,7 @@ it('two evaluations share evenly, and one that is moved up goes first', async ()
   await stop(late);
 });
 
-it.skipIf(openssl === undefined)(
+it.skipIf(!LONG || openssl === undefined)(
   'a worker that reaches Temporal over TLS plays what is asked of its pool',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'steadfast tls '));

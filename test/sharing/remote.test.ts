@@ -15,6 +15,7 @@ import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { sandboxDrivers } from '../../workers/drivers.js';
 import { sweepSandboxes } from '../../workers/sweep.js';
 import { until } from '../e2e/until.js';
+import { LONG } from '../long.js';
 import { steadfast } from '../replay/command.js';
 import { type DeskStack, engineWithDesks, startDeskStack } from '../sandbox/docker/desk-stack.js';
 import type { OwnEngine } from '../sandbox/docker/own-engine.js';
@@ -160,36 +161,39 @@ describe.skipIf('why' in second)('remote pools', { timeout: 180_000 }, () => {
     });
   });
 
-  test('a named pool plays what is asked of it, nothing else; SIGTERM lets episodes end', async () => {
-    await expect(begin('nowhere', 2, { pool: 'gvisor' })).rejects.toThrow(
-      /pool gvisor: expected a sandbox worker that polls it, found none/,
-    );
-    const apart = await join2(['--pool', 'gvisor'], { STEADFAST_DRAIN_SECONDS: '120' });
-    const id = await begin('apart', 16, { pool: 'gvisor' });
-    await until('four of them', async () => ((await players(id))[apart.identity] ?? 0) >= 4);
-    expect(await apart.end('SIGTERM')).toBe(0);
-    const by = await players(id);
-    expect(Object.keys(by)).toEqual([apart.identity]);
-    const counts = await (await stack.context.ledger()).counts(id);
-    // All that it had begun has ended well, and the rest waits.
-    expect(counts).toMatchObject({ clean: by[apart.identity], faults: {} });
-    expect(counts.clean).toBeLessThan(16);
-    await until('the rest', async () => (await waiting(stack.context, id)) === 16 - counts.clean);
-    // Without a grace what is in flight is cut off, released, and played elsewhere.
-    const hasty = await join2(['--pool', 'gvisor'], { STEADFAST_DRAIN_SECONDS: '0' });
-    await until('its episodes', async () => ((await players(id))[hasty.identity] ?? 0) >= 4);
-    expect(await hasty.end('SIGTERM')).toBe(0);
-    const { rows } = await stack.database.query(
-      "SELECT name FROM sandboxes WHERE worker = $1 AND state IN ('intended', 'created')",
-      [hasty.identity],
-    );
-    expect(rows).toEqual([]);
-    const said = await steadfast(home, 'pool', id, '', '--json');
-    expect(JSON.parse(said.out)).toMatchObject({ id, state: { pool: null } });
-    // What waits already stays where it is: another worker of the pool has to take it.
-    await join2(['--pool', 'gvisor', '--slots', '8']);
-    await allClean(id, 16);
-  });
+  test.skipIf(!LONG)(
+    'a named pool plays what is asked of it, nothing else; SIGTERM lets episodes end',
+    async () => {
+      await expect(begin('nowhere', 2, { pool: 'gvisor' })).rejects.toThrow(
+        /pool gvisor: expected a sandbox worker that polls it, found none/,
+      );
+      const apart = await join2(['--pool', 'gvisor'], { STEADFAST_DRAIN_SECONDS: '120' });
+      const id = await begin('apart', 16, { pool: 'gvisor' });
+      await until('four of them', async () => ((await players(id))[apart.identity] ?? 0) >= 4);
+      expect(await apart.end('SIGTERM')).toBe(0);
+      const by = await players(id);
+      expect(Object.keys(by)).toEqual([apart.identity]);
+      const counts = await (await stack.context.ledger()).counts(id);
+      // All that it had begun has ended well, and the rest waits.
+      expect(counts).toMatchObject({ clean: by[apart.identity], faults: {} });
+      expect(counts.clean).toBeLessThan(16);
+      await until('the rest', async () => (await waiting(stack.context, id)) === 16 - counts.clean);
+      // Without a grace what is in flight is cut off, released, and played elsewhere.
+      const hasty = await join2(['--pool', 'gvisor'], { STEADFAST_DRAIN_SECONDS: '0' });
+      await until('its episodes', async () => ((await players(id))[hasty.identity] ?? 0) >= 4);
+      expect(await hasty.end('SIGTERM')).toBe(0);
+      const { rows } = await stack.database.query(
+        "SELECT name FROM sandboxes WHERE worker = $1 AND state IN ('intended', 'created')",
+        [hasty.identity],
+      );
+      expect(rows).toEqual([]);
+      const said = await steadfast(home, 'pool', id, '', '--json');
+      expect(JSON.parse(said.out)).toMatchObject({ id, state: { pool: null } });
+      // What waits already stays where it is: another worker of the pool has to take it.
+      await join2(['--pool', 'gvisor', '--slots', '8']);
+      await allClean(id, 16);
+    },
+  );
 
   test('at the end nothing is left on either engine', async () => {
     for (const remote of remotes) await remote.end('SIGTERM');
