@@ -5,10 +5,13 @@
 import { createHash } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeBatchIndex } from '../../core/batch.js';
 import { decodeTensors } from '../../core/safetensors.js';
 import type { CheckpointManifest, TrainerState, UpdateReport } from '../../core/trainer.js';
 import type { Forward, Intercept, ProxiedReply, ProxiedRequest } from './http-proxy.js';
+
+const QUIET_MS = 150;
 
 interface UpdateBody {
   readonly run: string;
@@ -189,13 +192,16 @@ export const LIARS: readonly Liar[] = [
     does: 'answers otherwise in a crowd',
     foundBy: 'batch-invariant-sampling',
     make: () => {
-      let running = 0;
+      let [running, last] = [0, 0];
       return async (request, forward) => {
         if (request.path !== '/v1/completions') return forward(request);
         const body = parse<{ seed: number }>(request.body);
         running++;
+        last = Date.now();
         try {
-          return await forward(running > 20 ? withBody(request, { ...body, seed: body.seed + 1 }) : request);
+          // A crowd is one when nobody more comes, however slowly a busy machine lets them in.
+          while (Date.now() - last < QUIET_MS) await sleep(QUIET_MS / 3);
+          return await forward(running > 7 ? withBody(request, { ...body, seed: body.seed + 1 }) : request);
         } finally {
           running--;
         }
