@@ -15,7 +15,7 @@ import { hasEnded, notedLanes, notedPlace, startWorkflow } from './run/launch.js
 import { integer, LIMITS } from './run/options.js';
 import { requirePool } from './run/pool.js';
 import { withoutWorkflow } from './run/troubles.js';
-import { isNotFound, refusalOf } from './temporal-errors.js';
+import { updated } from './temporal-errors.js';
 
 interface ControlOptions {
   readonly json?: boolean;
@@ -168,21 +168,12 @@ export async function sendUpdate(
   argument?: string | number | null,
 ): Promise<unknown> {
   const handle = (await context.temporal()).workflow.getHandle<Workflow>(id);
-  try {
-    return await (argument === undefined
+  const done = await updated(`${update} ${id}`, () =>
+    argument === undefined
       ? handle.executeUpdate<unknown, []>(update)
-      : handle.executeUpdate<unknown, [string | number | null]>(update, { args: [argument] }));
-  } catch (error) {
-    if (isNotFound(error)) {
-      throw new UsageError(
-        id,
-        'a running campaign',
-        'none running',
-        `Start it again with: steadfast unpause ${id}`,
-      );
-    }
-    const refused = refusalOf(error);
-    if (refused === undefined) throw error;
-    throw new UsageError(`${update} ${id}`, 'a change that the run can take', refused);
-  }
+      : handle.executeUpdate<unknown, [string | number | null]>(update, { args: [argument] }),
+  );
+  if (done) return done.answer;
+  const fix = `Start it again with: steadfast unpause ${id}`;
+  throw new UsageError(id, 'a running campaign', 'none running', fix);
 }

@@ -8,7 +8,7 @@ import { printJson, say } from './output.js';
 import { resolveRun, resolveStep } from './run/find.js';
 import { hasEnded, notedLanes, notedPlace, startWorkflow } from './run/launch.js';
 import { integer, LIMITS } from './run/options.js';
-import { isNotFound, refusalOf } from './temporal-errors.js';
+import { updated } from './temporal-errors.js';
 
 /** A run that was started again for this is asked until it has opened. */
 const OPENING_MS = 60_000;
@@ -61,15 +61,9 @@ export async function skipStep(context: StackContext, name: string, step: number
 
 /** False when no workflow of that id runs. */
 async function asked(context: StackContext, id: string, step: number): Promise<boolean> {
-  try {
-    await (await context.temporal()).workflow
-      .getHandle(id)
-      .executeUpdate<number, [number]>('skip', { args: [step] });
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    const refused = refusalOf(error);
-    if (refused === undefined) throw error;
-    throw new UsageError(`skip ${id}`, 'a change that the run can take', refused);
-  }
+  const handle = (await context.temporal()).workflow.getHandle(id);
+  const done = await updated(`skip ${id}`, () =>
+    handle.executeUpdate<number, [number]>('skip', { args: [step] }),
+  );
+  return done !== undefined;
 }

@@ -13,7 +13,7 @@ import { hasEnded, notedLanes, notedPlace, startWorkflow } from '../run/launch.j
 import { patiently } from '../run/patiently.js';
 import { progressLine } from '../run/progress.js';
 import { snapshot } from '../run/snapshot.js';
-import { isNotFound, refusalOf } from '../temporal-errors.js';
+import { updated } from '../temporal-errors.js';
 
 const POLL_MS = 500;
 const SAY_EVERY_MS = 10_000;
@@ -53,15 +53,9 @@ export async function goOnWith(context: StackContext, row: CampaignRow, step: nu
 
 async function wake(context: StackContext, row: CampaignRow): Promise<void> {
   if (!hasEnded(row)) {
-    try {
-      await (await context.temporal()).workflow.getHandle(row.id).executeUpdate<unknown, []>('unpause');
-      return;
-    } catch (error) {
-      const refused = refusalOf(error);
-      if (refused !== undefined)
-        throw new UsageError(`replay step of ${row.id}`, 'a run that can go on', refused);
-      if (!isNotFound(error)) throw error;
-    }
+    const handle = (await context.temporal()).workflow.getHandle(row.id);
+    const ask = () => handle.executeUpdate<unknown, []>('unpause');
+    if (await updated(`replay step of ${row.id}`, ask, 'a run that can go on')) return;
   }
   // Written down first, so that who watches does not take the old end for the new one.
   await (await context.ledger()).noteOnCampaign(row.id, { cause: null }, 'running');

@@ -18,6 +18,15 @@ export function parseCheckpointName(text: string): CheckpointName | undefined {
   };
 }
 
+/** Of those that are there; rows are newest first. */
+export function checkpointAt(
+  rows: readonly CheckpointRow[],
+  step: CheckpointName['step'],
+): CheckpointRow | undefined {
+  const there = rows.filter(({ pruned }) => !pruned);
+  return step === 'latest' ? there[0] : there.find((each) => each.step === step);
+}
+
 /** Of those that are there. Throws `UsageError`, naming them. */
 export async function namedCheckpoint(
   ledger: Pick<Ledger, 'checkpoints'>,
@@ -25,9 +34,9 @@ export async function namedCheckpoint(
   { run, step }: CheckpointName,
 ): Promise<CheckpointRow> {
   const rows = await ledger.checkpoints(run);
-  const there = rows.filter(({ pruned }) => !pruned);
-  const row = step === 'latest' ? there[0] : there.find((each) => each.step === step);
+  const row = checkpointAt(rows, step);
   if (row) return row;
+  const there = rows.filter(({ pruned }) => !pruned);
   const steps = there.map((each) => each.step).join(', ') || 'none';
   const gone = rows.find((each) => each.step === step)?.pruned;
   const found = `${run.replace('train/', '')}@${step}${gone ? `, pruned at ${gone.at}: ${gone.rule}` : ''}`;

@@ -4,7 +4,7 @@ import { UsageError } from '../../core/faults.js';
 import type { CampaignRow } from '../../core/ledger.js';
 import { stepsInAll } from '../../core/stage-configs.js';
 import type { StackContext } from '../context.js';
-import { isNotFound, refusalOf } from '../temporal-errors.js';
+import { updated } from '../temporal-errors.js';
 import { hasEnded, notedLanes, notedPlace, startWorkflow } from './launch.js';
 
 /**
@@ -30,12 +30,8 @@ export async function extendRun(context: StackContext, row: CampaignRow, to: num
 /** Undefined when no workflow of that id runs. */
 async function updateRunning(context: StackContext, id: string, to: number): Promise<number | undefined> {
   const handle = (await context.temporal()).workflow.getHandle(id);
-  try {
-    return await handle.executeUpdate<number, [number]>('extend', { args: [to] });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    const refused = refusalOf(error);
-    if (refused === undefined) throw error;
-    throw new UsageError(`extend ${id}`, 'a change that the run can take', refused);
-  }
+  const done = await updated(`extend ${id}`, () =>
+    handle.executeUpdate<number, [number]>('extend', { args: [to] }),
+  );
+  return done?.answer;
 }

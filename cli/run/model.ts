@@ -8,6 +8,7 @@ import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
 import type { VllmSettings } from '../../core/serving/settings.js';
 import { VLLM } from '../../temporal.config.js';
+import type { CheckpointName } from './checkpoint-name.js';
 import { defined } from './defined.js';
 import { resolveCampaign } from './find.js';
 
@@ -31,11 +32,18 @@ export async function resolveModel(model: RunFile['model']): Promise<ModelRef> {
   return { ...model, tokenizer: digest };
 }
 
+/** The checkpoint of a run that a campaign samples; undefined: the base, or a model that is not ours. */
+export function checkpointAsked(config: CampaignConfig): CheckpointName | undefined {
+  const model: ModelRef | undefined = 'model' in config ? config.model : undefined;
+  if (model?.kind !== 'trainer' && model?.kind !== 'served') return undefined;
+  return model.checkpoint === 'base' ? undefined : model.checkpoint;
+}
+
 /** Throws `UsageError` for a run that the ledger does not know, or a step that it has no checkpoint of. */
 export async function requireModel(ledger: Ledger & LedgerReads, config: CampaignConfig): Promise<void> {
-  const model: ModelRef | undefined = 'model' in config ? config.model : undefined;
-  if ((model?.kind !== 'trainer' && model?.kind !== 'served') || model.checkpoint === 'base') return;
-  const { run, step } = model.checkpoint;
+  const asked = checkpointAsked(config);
+  if (asked === undefined) return;
+  const { run, step } = asked;
   const { id, kind } = await resolveCampaign(ledger, run);
   if (kind !== 'train') throw new UsageError('--model', 'a checkpoint of a training run', `${id}, a ${kind}`);
   const rows = await ledger.checkpoints(run);
@@ -61,15 +69,14 @@ export async function asServed<C extends CampaignConfig>(
   config: C,
   said?: RunFile['model'],
 ): Promise<C> {
-  const model: ModelRef | undefined = 'model' in config ? config.model : undefined;
-  if ((model?.kind !== 'trainer' && model?.kind !== 'served') || model.checkpoint === 'base') return config;
-  const { checkpoint } = model;
+  const checkpoint = checkpointAsked(config);
+  if (checkpoint === undefined) return config;
   const trainer = await trainerOf(ledger, checkpoint.run);
   if (!trainer?.serving) return config;
   const own = said?.kind === 'served' ? said : undefined;
   const settings = { ...VLLM, ...trainer.serving, ...defined(own?.serving) };
   const format = own?.format ?? trainer.format;
-  const rest = model.kind === 'served' ? model : { checkpoint };
+  const rest = 'model' in config && config.model.kind === 'served' ? config.model : { checkpoint };
   return { ...config, model: { ...rest, kind: 'served', settings, format } };
 }
 

@@ -11,6 +11,8 @@ import { parityNote } from '../../core/parity.js';
 import type { VllmSettings } from '../../core/serving/settings.js';
 import { SERVING, serverQueue } from '../../temporal.config.js';
 import type { StackContext } from '../context.js';
+import { checkpointAt } from './checkpoint-name.js';
+import { checkpointAsked } from './model.js';
 import { type Found, wholeCheck } from './whole-check.js';
 
 const NOTHING: Found = { problems: [], lines: [] };
@@ -20,9 +22,12 @@ const NOTHING: Found = { problems: [], lines: [] };
  * refuses. Of a model that is no checkpoint it says nothing. The ledger has the checkpoint (`requireModel`).
  */
 export async function checkWeights(context: StackContext, config: CampaignConfig): Promise<Found> {
-  const row = await checkpointOf(context, config);
+  const asked = checkpointAsked(config);
+  if (asked === undefined) return NOTHING;
+  const ledger = await context.ledger();
+  const row = checkpointAt(await ledger.checkpoints(asked.run), asked.step);
   if (row === undefined) return NOTHING;
-  const whole = await wholeCheck(await context.ledger(), row);
+  const whole = await wholeCheck(ledger, row);
   if (!('model' in config) || config.model.kind !== 'served') return whole;
   return together([whole, await settingsCheck(row, config, config.model.settings)]);
 }
@@ -34,18 +39,6 @@ export async function checkServed(context: StackContext, config: CampaignConfig)
   const { model } = config;
   const parity = await parityLine(await context.ledger(), model.checkpoint.run);
   return together([weights, await hostsCheck(context, model), { problems: [], lines: [parity] }]);
-}
-
-async function checkpointOf(
-  context: StackContext,
-  config: CampaignConfig,
-): Promise<CheckpointRow | undefined> {
-  const model = 'model' in config ? config.model : undefined;
-  if ((model?.kind !== 'trainer' && model?.kind !== 'served') || model.checkpoint === 'base')
-    return undefined;
-  const { run, step } = model.checkpoint;
-  const rows = (await (await context.ledger()).checkpoints(run)).filter(({ pruned }) => !pruned);
-  return step === 'latest' ? rows[0] : rows.find((each) => each.step === step);
 }
 
 function together(parts: readonly Found[]): Found {
