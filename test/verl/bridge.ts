@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { runConformance } from '../../activities/trainer/conformance/suite.js';
 import { finished, ROOT } from '../trainer/server.js';
 
 export const NATIVE = path.join(ROOT, 'native', 'verl');
@@ -14,6 +15,14 @@ export const SAMPLING_CHECKS = [
   ...['update-once', 'serve-apart', 'publish', 'version-echoed'],
   ...['probe-finds-stale', 'samples-are-of-their-weights'],
 ];
+
+/** Those of the named checks that do not hold. `folder` is the bridge's; a start of ranks takes minutes. */
+export async function notHeld(url: string, folder: string, only: readonly string[], force = false) {
+  const { signal } = new AbortController();
+  const limits = { waitMs: 10 * 60_000, checkMs: 30 * 60_000 };
+  const { checks } = await runConformance({ url, signal, folder, only, force, ...limits });
+  return checks.filter(({ outcome }) => outcome !== 'pass');
+}
 
 /** Its interpreter, or undefined: what needs Verl is then skipped. */
 export function verlPython(): string | undefined {
