@@ -52,27 +52,30 @@ export async function build({ root = ROOT, log = () => {}, bundle = true } = {})
   const previous = readJson(stampFile);
   const known = previous?.recipe === RECIPE ? (previous.files ?? {}) : {};
 
+  const built = existsSync(dist) ? filesUnder(root, 'dist').map((file) => file.slice('dist/'.length)) : [];
+  const present = new Set(built);
   /** @type {Record<string, Stamp>} */
   const files = {};
   /** @type {string[]} */
   const changed = [];
   for (const source of sourceFiles(root)) {
-    const stat = statSync(path.join(root, source));
+    const stat = statSync(`${root}/${source}`);
     const before = known[source];
     const untouched = before?.size === stat.size && before.mtimeMs === stat.mtimeMs;
     const hash = untouched ? before.hash : sha256(readFileSync(path.join(root, source)));
     files[source] = { hash, size: stat.size, mtimeMs: stat.mtimeMs };
-    if (hash !== before?.hash || !existsSync(path.join(dist, outputOf(source)))) changed.push(source);
+    if (hash !== before?.hash || !present.has(outputOf(source))) changed.push(source);
   }
 
   const written = await transpile(root, dist, changed);
-  const removed = removeStale(root, dist, new Set(Object.keys(files).map(outputOf)));
+  const removed = removeStale(root, built, new Set(Object.keys(files).map(outputOf)));
   const next = JSON.stringify({ recipe: RECIPE, files });
   if (next !== JSON.stringify(previous)) writeAtomic(stampFile, next);
   if (written + removed > 0)
     log(`built ${written} of ${Object.keys(files).length} files, removed ${removed}`);
 
-  const bundled = bundle ? await bundleWorkflows(root, log) : false;
+  const digest = sha256(...Object.entries(files).map(([source, { hash }]) => `${source} ${hash}\n`));
+  const bundled = bundle ? await bundleWorkflows(root, digest, log) : false;
   // Its service would stay beside whatever this process becomes, e.g. a demo of minutes.
   if (changed.length > 0) await (await import('esbuild')).stop();
   return { written, removed, bundled };
@@ -83,18 +86,26 @@ function sourceFiles(root) {
   /** @type {string[]} */
   const found = [];
   for (const entry of SOURCES) {
-    const full = path.join(root, entry);
-    if (!existsSync(full)) continue;
-    if (statSync(full).isFile()) found.push(entry);
-    else {
-      for (const item of readdirSync(full, { recursive: true, withFileTypes: true })) {
-        if (!item.isFile()) continue;
-        const relative = path.relative(root, path.join(item.parentPath, item.name)).split(path.sep).join('/');
-        if (outputOf(relative) !== '') found.push(relative);
-      }
-    }
+    const stat = statSync(path.join(root, entry), { throwIfNoEntry: false });
+    if (stat?.isFile()) found.push(entry);
+    else if (stat) found.push(...filesUnder(root, entry).filter((file) => outputOf(file) !== ''));
   }
   return found.sort();
+}
+
+/**
+ * Every file of a folder and those below it, as paths from the root, with `/`.
+ * @param {string} root @param {string} folder @returns {string[]}
+ */
+function filesUnder(root, folder) {
+  /** @type {string[]} */
+  const found = [];
+  for (const item of readdirSync(`${root}/${folder}`, { withFileTypes: true })) {
+    const file = `${folder}/${item.name}`;
+    if (item.isDirectory()) found.push(...filesUnder(root, file));
+    else if (item.isFile()) found.push(file);
+  }
+  return found;
 }
 
 /**
@@ -133,19 +144,19 @@ async function transpile(root, dist, sources) {
   return sources.length;
 }
 
-/** @param {string} root @param {string} dist @param {Set<string>} outputs @returns {number} how many files were removed. */
-function removeStale(root, dist, outputs) {
-  if (!existsSync(dist)) return 0;
+/**
+ * @param {string} root @param {string[]} built files under `dist/` @param {Set<string>} outputs
+ * @returns {number} how many files were removed.
+ */
+function removeStale(root, built, outputs) {
   let removed = 0;
-  for (const item of readdirSync(dist, { recursive: true, withFileTypes: true })) {
-    if (!item.isFile()) continue;
-    const relative = path.relative(dist, path.join(item.parentPath, item.name)).split(path.sep).join('/');
+  for (const file of built) {
     // Top-level files are this script's own (stamps, the workflow bundle); temporary files are another build's.
-    if (!relative.includes('/') || relative.endsWith('.tmp')) continue;
-    const output = relative.replace(/\.map$/, '');
+    if (!file.includes('/') || file.endsWith('.tmp')) continue;
+    const output = file.endsWith('.map') ? file.slice(0, -'.map'.length) : file;
     // The second look is for a source that was added, and built by somebody else, since the first.
     if (outputs.has(output) || hasSource(root, output)) continue;
-    rmSync(path.join(dist, relative), { force: true });
+    rmSync(path.join(root, 'dist', file), { force: true });
     removed++;
   }
   return removed;

@@ -6,19 +6,28 @@ import { readJson, sha256, writeAtomic } from './files.mjs';
 const ENTRY = 'workflows/index.ts';
 /** Modules of interceptors that run inside the sandbox, relative to `dist/`. Used when they exist. */
 const INTERCEPTORS = ['workflows/interceptors.js'];
+const LOCK = 'package-lock.json';
 
 /**
  * Writes `dist/workflow-bundle.js` when needed; false when it is up to date or there are no workflows yet.
  * Throws an Error that names the offending module when a workflow imports something unsafe.
- * @param {string} root @param {(line: string) => void} log
+ * @param {string} root @param {string} sources digest of all sources, whatever workflows reach of them @param {(line: string) => void} log
  */
-export async function bundleWorkflows(root, log) {
+export async function bundleWorkflows(root, sources, log) {
   const dist = path.join(root, 'dist');
   if (!existsSync(path.join(root, ENTRY))) return false;
   const output = path.join(dist, 'workflow-bundle.js');
   const stampFile = path.join(dist, '.bundle.json');
+  const stamp = existsSync(output) ? readJson(stampFile) : undefined;
+  // What workflows reach is asked of esbuild, which costs every command 0.4 CPU-s; not while nothing at all has changed.
+  const lock = path.join(root, LOCK);
+  const all = sha256(sources, existsSync(lock) ? readFileSync(lock) : '');
+  if (stamp?.all === all) return false;
   const inputs = await inputDigest(root);
-  if (readJson(stampFile)?.inputs === inputs && existsSync(output)) return false;
+  if (stamp?.inputs === inputs) {
+    writeAtomic(stampFile, JSON.stringify({ all, inputs }));
+    return false;
+  }
 
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   /** @type {string[]} */
@@ -44,7 +53,7 @@ export async function bundleWorkflows(root, log) {
     throw new Error(['the workflow bundle could not be made', reason, ...complaints].join('\n'));
   }
   writeAtomic(output, code);
-  writeAtomic(stampFile, JSON.stringify({ inputs }));
+  writeAtomic(stampFile, JSON.stringify({ all, inputs }));
   log(`bundled the workflows (${Math.round(code.length / 1024)} KiB)`);
   return true;
 }
@@ -69,6 +78,7 @@ async function inputDigest(root) {
     format: 'esm',
     logLevel: 'silent',
   });
+  await esbuild.stop();
   const sources = Object.keys(result.metafile.inputs).sort();
   const packages = new Set(
     Object.values(result.metafile.inputs)
@@ -76,7 +86,7 @@ async function inputDigest(root) {
       .filter((item) => item.external)
       .map((item) => item.path),
   );
-  const lock = readJson(path.join(root, 'package-lock.json'))?.packages ?? {};
+  const lock = readJson(path.join(root, LOCK))?.packages ?? {};
   const versions = ['@temporalio/worker', ...[...packages].sort()].map(
     (name) => `${name}@${lock[`node_modules/${name}`]?.version ?? ''}`,
   );

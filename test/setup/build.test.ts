@@ -49,6 +49,17 @@ it('does nothing when nothing changed, not even after a touch', async () => {
   expect(statSync(join(root, 'dist/core/two.js')).mtimeMs).toBe(before);
 });
 
+it('bundles for other versions of what workflows import, not for other bytes of the lock', async () => {
+  const lock = (versions: Record<string, string>) =>
+    put('package-lock.json', JSON.stringify({ packages: { 'node_modules/@temporalio/worker': versions } }));
+  lock({ version: '2' });
+  expect(await build({ root })).toEqual({ written: 0, removed: 0, bundled: true });
+  lock({ version: '2', license: 'MIT' });
+  expect(await build({ root })).toEqual({ written: 0, removed: 0, bundled: false });
+  rmSync(join(root, 'package-lock.json'));
+  expect(await build({ root })).toEqual({ written: 0, removed: 0, bundled: true });
+});
+
 it('bundles again only for what workflows reach', async () => {
   put('core/table.sql', 'SELECT 2;\n');
   expect(await build({ root })).toEqual({ written: 1, removed: 0, bundled: false });
