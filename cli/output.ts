@@ -16,9 +16,12 @@ export function printJson(value: unknown): void {
 }
 
 let mayEnd = true;
+let listening = false;
 
 /** `head` and `less` close the pipe when they have seen enough: that is not an error. */
 export function endQuietlyOnClosedPipe(): void {
+  if (listening) return;
+  listening = true;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     if (mayEnd) process.exit(0);

@@ -19,8 +19,8 @@ import { QUEUES, SHARD_SIZE } from '../../temporal.config.js';
 import type { ControlState } from '../../workflows/control.js';
 import { historyOf } from '../histories/scenario.js';
 import { ROOT } from '../import-graph.js';
+import { steadfast } from '../in-process.js';
 import { LONG } from '../long.js';
-import { steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { until } from './until.js';
 

@@ -10,7 +10,7 @@ import { openStack, type StackContext } from '../../cli/context.js';
 import type { AttemptsConfig } from '../../core/campaign.js';
 import { screenTasks } from '../../core/selection/screen.js';
 import { startStack } from '../../infra/stack/start.js';
-import { steadfast } from '../replay/command.js';
+import { steadfast } from '../in-process.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { until } from './until.js';
 

@@ -11,8 +11,8 @@ import type { NightRow } from '../../core/nightly/schedule.js';
 import { startStack } from '../../infra/stack/start.js';
 import { type People, startPeople } from '../e2e/people.js';
 import { until } from '../e2e/until.js';
+import { type Ran, steadfast } from '../in-process.js';
 import { LONG } from '../long.js';
-import { type Ran, steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 
 let home = '';

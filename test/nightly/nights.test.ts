@@ -15,7 +15,7 @@ import { PAYLOAD_BUDGET } from '../../temporal.config.js';
 import { withVariables } from '../e2e/people.js';
 import { until } from '../e2e/until.js';
 import { historyOf } from '../histories/scenario.js';
-import { type Ran, steadfast } from '../replay/command.js';
+import { type Ran, steadfast } from '../in-process.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { payloadsOf } from '../workflows/events.js';
 import { type Hook, startHook } from './hook.js';

@@ -12,7 +12,7 @@ import { startStack } from '../../infra/stack/start.js';
 import { PAYLOAD_BUDGET } from '../../temporal.config.js';
 import { until } from '../e2e/until.js';
 import type { History } from '../histories/scenario.js';
-import { type Ran, steadfast } from '../replay/command.js';
+import { type Ran, steadfast } from '../in-process.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { Cluster, healthyMoods } from '../stand-in-cluster/cluster.js';
 import { type ExpiredEndpoint, expiredEndpoint } from '../stand-in-cluster/endpoints.js';

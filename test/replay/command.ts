@@ -1,12 +1,7 @@
-/** The `steadfast` command as people run it, against the stack of a home. */
+/** The `steadfast` command as people run it, a process of its own, against the stack of a home. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-
-export interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+import type { Ran } from '../in-process.js';
 
 export async function steadfast(home: string, ...args: readonly string[]): Promise<Ran> {
   const main = join(import.meta.dirname, '..', '..', 'cli', 'steadfast.mjs');

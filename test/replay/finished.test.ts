@@ -20,8 +20,8 @@ import type { StackInfo } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { untilEnded } from '../e2e/small-run.js';
+import { steadfast } from '../in-process.js';
 import { discard, temporaryHome } from '../setup/harness.js';
-import { steadfast } from './command.js';
 
 const RUN = 'train/source';
 const FILE: RunFile = {

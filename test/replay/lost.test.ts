@@ -17,9 +17,9 @@ import { readState } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
+import { steadfast } from '../in-process.js';
 import { LONG } from '../long.js';
 import { discard, killHard, processOf, temporaryHome } from '../setup/harness.js';
-import { steadfast } from './command.js';
 
 const RUN = 'train/source';
 const FORK = 'train/fork';

@@ -18,9 +18,9 @@ import { startPrivateTrainer } from '../../infra/stack/private-trainer.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { until } from '../e2e/until.js';
+import { type Ran, steadfast } from '../in-process.js';
 import { LONG } from '../long.js';
 import { discard, temporaryHome } from '../setup/harness.js';
-import { type Ran, steadfast } from './command.js';
 
 const RUN = 'train/source';
 /** Its first step is that of the source; the second fails, since no agent may act in it. */

@@ -24,7 +24,7 @@ import type { StackInfo } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
 import { VLLM } from '../../temporal.config.js';
 import { until } from '../e2e/until.js';
-import { steadfast } from '../replay/command.js';
+import { steadfast } from '../in-process.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { Cluster, healthyMoods } from '../stand-in-cluster/cluster.js';
 import { localFile } from '../stand-in-cluster/material.js';
