@@ -1,9 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import { testFiles } from './test/kinds.js';
 import SlowestFirst from './test/slowest-first.js';
+
+const { sharing, alone } = testFiles();
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'alone', include: alone } },
+      { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
+    ],
     globalSetup: ['test/build-once.ts', 'test/shared-postgres.ts'],
     reporters: ['default', './test/closing-line.ts'],
     // Tests that start real servers share two cores with them, and wait for them half of the time.

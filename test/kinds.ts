@@ -1,0 +1,27 @@
+/**
+ * Two kinds of test files, told apart by what stands in them. Those that start a stack or an engine begin first, and
+ * those that change what belongs to the process have one for themselves; all others share, each with its modules loaded
+ * once a process instead of once a file.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const STARTS_MUCH = /\b(?:startStack|engineWithDesks|ownEngine|await chaos)\b/;
+const CHANGES_PROCESS =
+  /process\.env(?:\.[A-Z_]+|\[[^\]]+\]) *=[^=]|delete process\.env|process\.chdir|withVariables|Runtime\.install|vi\.(?:mock|stubEnv|useFakeTimers)|in-process\.js|setup\/harness\.js|'\.\/harness\.js/;
+
+/** Tests that start a stack or an engine: most of a minute each. */
+export function startsMuch(file: string): boolean {
+  return STARTS_MUCH.test(readFileSync(file, 'utf8'));
+}
+
+/** Full paths, by whether the file may run in a process where others have run. */
+export function testFiles(): { readonly sharing: string[]; readonly alone: string[] } {
+  const found = readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })
+    .filter((item) => item.isFile() && item.name.endsWith('.test.ts'))
+    .map((item) => join(item.parentPath, item.name));
+  const alone = new Set(
+    found.filter((file) => startsMuch(file) || CHANGES_PROCESS.test(readFileSync(file, 'utf8'))),
+  );
+  return { sharing: found.filter((file) => !alone.has(file)), alone: [...alone] };
+}
