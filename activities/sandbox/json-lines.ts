@@ -22,11 +22,25 @@ export async function writeLine(
   if ((stream.writableLength ?? 0) > MAX_UNREAD_BYTES) {
     throw new Error(`the server has not read ${MAX_UNREAD_BYTES} bytes that it was sent`);
   }
-  if (stream.write(`${exactLine(message)}\n`)) return;
-  await new Promise<void>((resolve) => {
-    stream.once('drain', resolve);
-    stream.once('close', resolve);
+  if (!stream.write(`${exactLine(message)}\n`)) await taken(stream);
+}
+
+const waits = new WeakMap<NodeJS.WritableStream, Promise<void>>();
+
+/** One wait a stream, however many messages are in it: a listener of each would stay until the session ends. */
+function taken(stream: NodeJS.WritableStream): Promise<void> {
+  const known = waits.get(stream);
+  if (known) return known;
+  const wait = new Promise<void>((resolve) => {
+    const done = (): void => {
+      stream.off('drain', done).off('close', done);
+      waits.delete(stream);
+      resolve();
+    };
+    stream.on('drain', done).on('close', done);
   });
+  waits.set(stream, wait);
+  return wait;
 }
 
 export interface LineReader {
