@@ -4,7 +4,7 @@
  * once a process instead of once a file.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 
 const STARTS_MUCH = /\b(?:startStack|engineWithDesks|ownEngine|await chaos)\b/;
 const CHANGES_PROCESS =
@@ -15,13 +15,16 @@ export function startsMuch(file: string): boolean {
   return STARTS_MUCH.test(readFileSync(file, 'utf8'));
 }
 
-/** Full paths, by whether the file may run in a process where others have run. */
+/** Paths from the root, since they are read as patterns, by whether a file may run in a process where others have run. */
 export function testFiles(): { readonly sharing: string[]; readonly alone: string[] } {
-  const found = readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })
-    .filter((item) => item.isFile() && item.name.endsWith('.test.ts'))
-    .map((item) => join(item.parentPath, item.name));
-  const alone = new Set(
-    found.filter((file) => startsMuch(file) || CHANGES_PROCESS.test(readFileSync(file, 'utf8'))),
-  );
-  return { sharing: found.filter((file) => !alone.has(file)), alone: [...alone] };
+  const root = join(import.meta.dirname, '..');
+  const sharing: string[] = [];
+  const alone: string[] = [];
+  for (const item of readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })) {
+    if (!item.isFile() || !item.name.endsWith('.test.ts')) continue;
+    const file = join(item.parentPath, item.name);
+    const kind = startsMuch(file) || CHANGES_PROCESS.test(readFileSync(file, 'utf8')) ? alone : sharing;
+    kind.push(relative(root, file).split(sep).join('/'));
+  }
+  return { sharing, alone };
 }
