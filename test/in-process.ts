@@ -3,6 +3,7 @@
  * variables are the process's. What a start as a process of its own adds is seen where `replay/command.ts` is used.
  */
 import { main } from '../cli/main.js';
+import { withVariables } from './variables.js';
 
 export interface Ran {
   readonly code: number;
@@ -18,20 +19,8 @@ export function inProcess(...args: readonly string[]): Promise<Ran> {
 
 /** Against the stack of a home, whatever the tests' own variables point at. */
 export function steadfast(home: string, ...args: readonly string[]): Promise<Ran> {
-  return inTurn(async () => {
-    const { STEADFAST_HOME, TEMPORAL_ADDRESS, DATABASE_URL } = process.env;
-    process.env.STEADFAST_HOME = home;
-    delete process.env.TEMPORAL_ADDRESS;
-    delete process.env.DATABASE_URL;
-    try {
-      return await heard(args);
-    } finally {
-      for (const [name, value] of Object.entries({ STEADFAST_HOME, TEMPORAL_ADDRESS, DATABASE_URL })) {
-        if (value === undefined) delete process.env[name];
-        else process.env[name] = value;
-      }
-    }
-  });
+  const variables = { STEADFAST_HOME: home, TEMPORAL_ADDRESS: undefined, DATABASE_URL: undefined };
+  return inTurn(() => withVariables(variables, () => heard(args)));
 }
 
 function inTurn<T>(work: () => Promise<T>): Promise<T> {

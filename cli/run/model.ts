@@ -8,7 +8,7 @@ import type { LedgerReads } from '../../core/ledger-reads.js';
 import type { RunFile } from '../../core/schemas/run-file.js';
 import type { VllmSettings } from '../../core/serving/settings.js';
 import { VLLM } from '../../temporal.config.js';
-import type { CheckpointName } from './checkpoint-name.js';
+import { type CheckpointName, checkpointAt } from './checkpoint-name.js';
 import { defined } from './defined.js';
 import { resolveCampaign } from './find.js';
 
@@ -47,9 +47,9 @@ export async function requireModel(ledger: Ledger & LedgerReads, config: Campaig
   const { id, kind } = await resolveCampaign(ledger, run);
   if (kind !== 'train') throw new UsageError('--model', 'a checkpoint of a training run', `${id}, a ${kind}`);
   const rows = await ledger.checkpoints(run);
+  if (checkpointAt(rows, step)) return;
   const gone = rows.find((row) => row.step === step)?.pruned;
   const steps = rows.filter(({ pruned }) => !pruned).map((row) => row.step);
-  if (steps.length > 0 && (step === 'latest' || steps.includes(step))) return;
   throw new UsageError(
     '--model',
     steps.length === 0 ? `a run with a checkpoint` : `a checkpoint of ${run}: ${steps.join(', ')}`,

@@ -76,8 +76,6 @@ export async function build({ root = ROOT, log = () => {}, bundle = true } = {})
 
   const digest = sha256(...Object.entries(files).map(([source, { hash }]) => `${source} ${hash}\n`));
   const bundled = bundle ? await bundleWorkflows(root, digest, log) : false;
-  // Its service would stay beside whatever this process becomes, e.g. a demo of minutes.
-  if (changed.length > 0) await (await import('esbuild')).stop();
   return { written, removed, bundled };
 }
 
@@ -139,6 +137,8 @@ async function transpile(root, dist, sources) {
       write: false,
       logLevel: 'silent',
     });
+    // Its service would stay beside whatever this process becomes, e.g. a demo of minutes.
+    await esbuild.stop();
     for (const file of result.outputFiles) writeAtomic(file.path, file.contents);
   }
   return sources.length;

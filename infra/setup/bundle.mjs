@@ -78,6 +78,7 @@ async function inputDigest(root) {
     format: 'esm',
     logLevel: 'silent',
   });
+  // As in build.mjs: nothing of it stays beside this process.
   await esbuild.stop();
   const sources = Object.keys(result.metafile.inputs).sort();
   const packages = new Set(

@@ -2,44 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { main } from '../../cli/main.js';
+import { afterAll, describe, expect, it } from 'vitest';
 import { readState } from '../../infra/stack/info.js';
+import { steadfast } from '../in-process.js';
 
 const home = mkdtempSync(join(tmpdir(), 'steadfast home '));
-const { STEADFAST_HOME, TEMPORAL_ADDRESS, DATABASE_URL } = process.env;
-beforeAll(() => {
-  process.env.STEADFAST_HOME = home;
-  delete process.env.TEMPORAL_ADDRESS;
-  delete process.env.DATABASE_URL;
-});
-afterAll(() => {
-  Object.assign(process.env, given({ STEADFAST_HOME, TEMPORAL_ADDRESS, DATABASE_URL }));
-  if (STEADFAST_HOME === undefined) delete process.env.STEADFAST_HOME;
-  rmSync(home, { recursive: true, force: true });
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
-});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-const given = (env: Record<string, string | undefined>) =>
-  Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
-
-/** In this process, which is quicker than one of its own; its two streams are listened to. */
-async function steadfast(...args: string[]) {
-  const heard = { out: '', err: '' };
-  const listen = (stream: NodeJS.WriteStream, name: keyof typeof heard) =>
-    vi.spyOn(stream, 'write').mockImplementation((text) => {
-      heard[name] += String(text);
-      return true;
-    });
-  listen(process.stdout, 'out');
-  listen(process.stderr, 'err');
-  const code = await main(args);
-  vi.restoreAllMocks();
-  return { code, ...heard };
-}
+const run = (...args: string[]) => steadfast(home, ...args);
 
 const CASES: readonly (readonly [line: string, words: string])[] = [
   ['bogus', "unknown command 'bogus'"],
@@ -71,7 +41,7 @@ const CASES: readonly (readonly [line: string, words: string])[] = [
 
 describe.each(CASES)('steadfast %s', (line, words) => {
   it('exit code 2, in words without a stack trace', async () => {
-    const { code, out, err } = await steadfast(...line.split(' '));
+    const { code, out, err } = await run(...line.split(' '));
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(words);
     expect(err).not.toMatch(/^ {4}at /m);
@@ -81,7 +51,7 @@ describe.each(CASES)('steadfast %s', (line, words) => {
 it.each(['donw --json', 'demo --name Demo_X --json', 'demo --steps 0 --json', 'status --json'])(
   'steadfast %s: one document on standard output, and nothing else',
   async (line) => {
-    const { code, out } = await steadfast(...line.split(' '));
+    const { code, out } = await run(...line.split(' '));
     expect(code).toBe(2);
     const { error, exitCode } = JSON.parse(out) as {
       error: { kind: string; message: string };
@@ -93,7 +63,7 @@ it.each(['donw --json', 'demo --name Demo_X --json', 'demo --steps 0 --json', 's
 );
 
 it('a dry run resolves everything and starts nothing', async () => {
-  const { out } = await steadfast('evaluate', 'n', '--repeat', '2', '--dry-run', '--json');
+  const { out } = await run('evaluate', 'n', '--repeat', '2', '--dry-run', '--json');
   const { id, config, known } = JSON.parse(out) as { id: string; config: { repeat: number }; known: null };
   expect({ id, repeat: config.repeat, known }).toEqual({ id: 'eval/n', repeat: 2, known: null });
   expect(readState(home)).toBeUndefined();
@@ -102,7 +72,7 @@ it('a dry run resolves everything and starts nothing', async () => {
 it('flags win over the run file', async () => {
   const file = join(home, 'run.yaml');
   writeFileSync(file, 'seed: 3\nbenchmark: {repeat: 7}\n');
-  const { out } = await steadfast('evaluate', 'n', '--file', file, '--seed', '9', '--dry-run', '--json');
+  const { out } = await run('evaluate', 'n', '--file', file, '--seed', '9', '--dry-run', '--json');
   expect(JSON.parse(out)).toMatchObject({ config: { seed: 9, repeat: 7 } });
 });
 
@@ -111,14 +81,14 @@ it('nothing that was refused has started a stack', () => {
 });
 
 it('help of a subcommand has its options', async () => {
-  const { code, out } = await steadfast('help', 'replay', 'step');
+  const { code, out } = await run('help', 'replay', 'step');
   expect(code).toBe(0);
   expect(out).toContain('Usage: steadfast replay step');
   expect(out).toContain('--fork <name>');
 });
 
 it('a subcommand that is called like a verb is described by what it does', async () => {
-  const { out } = await steadfast('help', 'schedule');
+  const { out } = await run('help', 'schedule');
   expect(out).toContain('Settings of a schedule, next times, its nights.');
   expect(out).not.toContain('one episode');
 });

@@ -13,12 +13,12 @@ import type { Place } from '../../core/sharing.js';
 import { freePort } from '../../infra/stack/free-port.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
-import { withVariables } from '../e2e/people.js';
 import { until } from '../e2e/until.js';
 import { steadfast } from '../replay/command.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { type RemoteWorker, remoteEnvironment, remoteWorker } from '../sharing/remote-worker.js';
 import { certificates, findOpenssl, tlsInFront } from '../sharing/tls.js';
+import { withVariables } from '../variables.js';
 
 const KEYS = {
   PLANTED_USER_KEY: 'sk-planted-user-on-a-stack-77',

@@ -16,7 +16,8 @@ import type { RunFile } from '../../core/schemas/run-file.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { discard, temporaryHome } from '../setup/harness.js';
-import { type People, startPeople, withVariables } from './people.js';
+import { withVariables } from '../variables.js';
+import { type People, startPeople } from './people.js';
 import { until } from './until.js';
 
 const LANES = 6;

@@ -20,7 +20,6 @@ import type { ControlState } from '../../workflows/control.js';
 import { historyOf } from '../histories/scenario.js';
 import { ROOT } from '../import-graph.js';
 import { steadfast } from '../in-process.js';
-import { LONG } from '../long.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 import { until } from './until.js';
 
@@ -151,7 +150,7 @@ it('a shard whose history becomes long goes on as a new execution: every attempt
   expect(again).toEqual({ clean: 42, exhausted: 0 });
 });
 
-it.skipIf(!LONG)('a training run hands them to its step, and keeps them for the steps to come', async () => {
+it('a training run hands them to its step, and keeps them for the steps to come', async () => {
   const file: RunFile = {
     seed: 3,
     train: {

@@ -55,20 +55,3 @@ function saying(content: string) {
     choices: [{ index: 0, finish_reason: 'stop', message }],
   };
 }
-
-/** Runs `work` with variables set, and restores what was there. */
-export async function withVariables<T>(
-  variables: Readonly<Record<string, string>>,
-  work: () => Promise<T>,
-): Promise<T> {
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
-  Object.assign(process.env, variables);
-  try {
-    return await work();
-  } finally {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  }
-}

@@ -12,7 +12,6 @@ import { startStack } from '../../infra/stack/start.js';
 import { type People, startPeople } from '../e2e/people.js';
 import { until } from '../e2e/until.js';
 import { type Ran, steadfast } from '../in-process.js';
-import { LONG } from '../long.js';
 import { discard, temporaryHome } from '../setup/harness.js';
 
 let home = '';
@@ -98,33 +97,29 @@ it('--allow-incomplete says beside every score of how much it is; the ledger kee
   expect([whole.code, whole.out]).toEqual([0, expect.not.stringMatching(/incomplete/)]);
 }, 240_000);
 
-it.skipIf(!LONG)(
-  'a night of a schedule that asks for it has such a score, is compared with nothing, and exits 3',
-  async () => {
-    const schedule = (...args: readonly string[]) => steadfast(home, 'schedule', ...args);
-    const made = await schedule(
-      ...['create', 'partly', '--cron', '0 2 * * *', '--file', file, '--allow-incomplete'],
-      ...['--baseline', 'eval/part'],
-    );
-    expect(made.code).toBe(0);
-    people.silence(2);
-    const schedules = await context.schedules();
-    expect((await schedule('trigger', 'partly')).code).toBe(0);
-    const night = await until('the night', async () => {
-      const [newest] = await schedules.nights('partly', 1);
-      return newest && newest.state !== 'running' && newest;
-    });
-    expect(night as NightRow).toMatchObject({
-      state: 'incomplete',
-      record: { regression: false, score: { incomplete: '10 of 12 attempts' } },
-    });
-    expect((night as NightRow).record.baseline ?? null).toBeNull();
-    const words = /\(incomplete: 10 of 12 attempts\)/;
-    const last = await schedule('last', 'partly');
-    expect([last.code, last.out]).toEqual([3, expect.stringMatching(words)]);
-    expect((await schedule('list')).out).toMatch(words);
-    const report = await schedule('report', 'partly');
-    expect(readFileSync(report.out.trim(), 'utf8')).toMatch(/incomplete: 10 of 12 attempts/);
-  },
-  240_000,
-);
+it('a night of a schedule that asks for it has such a score, is compared with nothing, and exits 3', async () => {
+  const schedule = (...args: readonly string[]) => steadfast(home, 'schedule', ...args);
+  const made = await schedule(
+    ...['create', 'partly', '--cron', '0 2 * * *', '--file', file, '--allow-incomplete'],
+    ...['--baseline', 'eval/part'],
+  );
+  expect(made.code).toBe(0);
+  people.silence(2);
+  const schedules = await context.schedules();
+  expect((await schedule('trigger', 'partly')).code).toBe(0);
+  const night = await until('the night', async () => {
+    const [newest] = await schedules.nights('partly', 1);
+    return newest && newest.state !== 'running' && newest;
+  });
+  expect(night as NightRow).toMatchObject({
+    state: 'incomplete',
+    record: { regression: false, score: { incomplete: '10 of 12 attempts' } },
+  });
+  expect((night as NightRow).record.baseline ?? null).toBeNull();
+  const words = /\(incomplete: 10 of 12 attempts\)/;
+  const last = await schedule('last', 'partly');
+  expect([last.code, last.out]).toEqual([3, expect.stringMatching(words)]);
+  expect((await schedule('list')).out).toMatch(words);
+  const report = await schedule('report', 'partly');
+  expect(readFileSync(report.out.trim(), 'utf8')).toMatch(/incomplete: 10 of 12 attempts/);
+}, 240_000);

@@ -12,11 +12,11 @@ import { UsageError } from '../../core/faults.js';
 import type { NightRow } from '../../core/nightly/schedule.js';
 import { startStack } from '../../infra/stack/start.js';
 import { PAYLOAD_BUDGET } from '../../temporal.config.js';
-import { withVariables } from '../e2e/people.js';
 import { until } from '../e2e/until.js';
 import { historyOf } from '../histories/scenario.js';
 import { type Ran, steadfast } from '../in-process.js';
 import { discard, temporaryHome } from '../setup/harness.js';
+import { withVariables } from '../variables.js';
 import { payloadsOf } from '../workflows/events.js';
 import { type Hook, startHook } from './hook.js';
 

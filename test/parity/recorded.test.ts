@@ -25,11 +25,7 @@ beforeAll(async () => {
   run.services.stop();
 });
 afterAll(() => run.stop());
-afterEach(() => {
-  process.exitCode = 0;
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 async function verify(...args: string[]): Promise<number> {
   vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');

@@ -332,7 +332,6 @@ describe('the command', () => {
   beforeAll(() => void vi.stubEnv('STEADFAST_HOME', home));
   afterAll(() => {
     vi.unstubAllEnvs();
-    vi.restoreAllMocks();
     rmSync(home, { recursive: true, force: true });
   });
 

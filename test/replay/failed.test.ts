@@ -16,11 +16,11 @@ import type { RunFile } from '../../core/schemas/run-file.js';
 import { readState, type StackInfo } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
-import { withVariables } from '../e2e/people.js';
 import { until } from '../e2e/until.js';
 import { steadfast } from '../in-process.js';
 import { LONG } from '../long.js';
 import { discard, killHard, processOf, temporaryHome } from '../setup/harness.js';
+import { withVariables } from '../variables.js';
 import { type SlowPeople, startSlowPeople } from './slow-people.js';
 
 let home = '';

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { markedProcesses } from '../../activities/sandbox/process-identity.js';
 import { servingName } from '../../activities/serving/control.js';
 import { createTrainerClient } from '../../activities/trainer/client.js';
@@ -48,7 +48,6 @@ afterAll(async () => {
   await context?.close();
   await discard(home);
 });
-afterEach(() => vi.restoreAllMocks());
 
 function startHost(name: string): void {
   const log = openSync(path.join(home, 'logs', `host-${name}.log`), 'a');
@@ -172,11 +171,9 @@ test('what cannot be served is said, and what is not meant', async () => {
   expect(broken.code).toBe(1);
   expect(broken.out).toMatch(/^broken {2}failed/);
   expect(broken.out).toContain('model.safetensors: expected a shard of the model, found ENOENT');
-  vi.restoreAllMocks();
   const refused = async (...args: string[]) => {
     const { code, err } = await inProcess('serve', ...args);
     expect(code).toBe(2);
-    vi.restoreAllMocks();
     return err;
   };
   expect(await refused('start', 'small')).toContain('expected RUN@STEP, RUN@latest or an absolute folder');
@@ -194,7 +191,6 @@ test('what nobody needs is stopped everywhere', async () => {
   const shown = new Map(rows.map(({ name, state, host }) => [name, `${state} on ${host}`]));
   expect(shown.get(SERVING)).toBe(`ready on ${B}`);
   expect(shown.get('broken')).toMatch(/^failed/);
-  vi.restoreAllMocks();
   const { id } = (await servings.openServers(B))[0]!;
   const stopped = await inProcess('serve', 'stop', SERVING, '--now');
   expect(stopped).toMatchObject({ code: 0, out: `${SERVING} is being ended\n` });

@@ -5,8 +5,8 @@ import { startPrivateTrainer } from '../../infra/stack/private-trainer.js';
 import { startStack } from '../../infra/stack/start.js';
 import { stopStack } from '../../infra/stack/stop.js';
 import { servicesHere, trainerElsewhere } from '../../infra/stack/trainer-elsewhere.js';
-import { withVariables } from '../e2e/people.js';
 import { type RunningTrainer, startTrainer } from '../trainer/server.js';
+import { withVariables } from '../variables.js';
 import { discard, temporaryHome } from './harness.js';
 
 let trainer: RunningTrainer;

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStack } from '../../cli/context.js';
 import { readState, type StackInfo } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
-import { type People, startPeople, withVariables } from '../e2e/people.js';
+import { type People, startPeople } from '../e2e/people.js';
 import { ROOT } from '../import-graph.js';
 import { discard } from '../setup/harness.js';
+import { withVariables } from '../variables.js';
 import { DATA, preparedPython, THINKINGBOX, titled } from './given.js';
 
 const run = promisify(execFile);

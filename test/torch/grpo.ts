@@ -11,9 +11,9 @@ import { readState } from '../../infra/stack/info.js';
 import { startStack } from '../../infra/stack/start.js';
 import { createDeskbench } from '../../suites/deskbench/suite.js';
 import { memoryOf, readProcesses, treeSeconds } from '../bench/process-times.js';
-import { withVariables } from '../e2e/people.js';
 import { untilEnded } from '../e2e/small-run.js';
 import { discard, temporaryHome } from '../setup/harness.js';
+import { withVariables } from '../variables.js';
 
 const LANES = 8;
 

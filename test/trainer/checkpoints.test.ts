@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLocalArtifacts } from '../../activities/artifacts/local.js';
 import { createTrainerActivities, type TrainerActivities } from '../../activities/trainer/activities.js';
 import { verifyCheckpoint } from '../../activities/trainer/checkpoint-files.js';
 import { createTrainerClient } from '../../activities/trainer/client.js';
 import { copyCheckpoint, damages } from '../../activities/trainer/conformance/damage.js';
 import { superfluous } from '../../activities/trainer/retention.js';
-import { main } from '../../cli/main.js';
 import { encodeBatch } from '../../core/batch.js';
 import type { CheckpointRow, FinishTry } from '../../core/ledger.js';
 import { UPDATE_PLAN } from '../../temporal.config.js';
-import { withVariables } from '../e2e/people.js';
+import { inProcess } from '../in-process.js';
 import { begin, claim, clean, planned, stepRow } from '../ledger/fixtures.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
+import { withVariables } from '../variables.js';
 import { type RunningTrainer, startTrainer } from './server.js';
 
 let db: TestDatabase;
@@ -45,10 +45,6 @@ afterAll(async () => {
 });
 beforeEach(() => {
   run = `train/saved-${++runs}`;
-});
-afterEach(() => {
-  process.exitCode = 0;
-  vi.restoreAllMocks();
 });
 
 /** Steps 1 to `steps`, each updated and saved. */
@@ -259,31 +255,25 @@ test('whatever the rule, the newest and the configured last step stay', () => {
 
 test('the command: exit 0 and 1, pruned ones told, unknown steps named', async () => {
   await train(4, { last: 2, every: 0 });
-  const printed: string[] = [];
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
-  const said: string[] = [];
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
-  const command = (...args: string[]): Promise<number> => {
-    printed.length = 0;
-    return withVariables({ DATABASE_URL: db.url, TEMPORAL_ADDRESS: '127.0.0.1:9' }, () =>
-      main(['verify', 'checkpoint', ...args]),
+  const command = (...args: string[]) =>
+    withVariables({ DATABASE_URL: db.url, TEMPORAL_ADDRESS: '127.0.0.1:9' }, () =>
+      inProcess('verify', 'checkpoint', ...args),
     );
-  };
-  expect(await command('--run', run)).toBe(0);
-  expect(printed.join('')).toMatch(/step 4.*step 3.*step 2.*pruned at .*keeps the last 2/s);
+  const all = await command('--run', run);
+  expect(all.code).toBe(0);
+  expect(all.out).toMatch(/step 4.*step 3.*step 2.*pruned at .*keeps the last 2/s);
   const newest = (await rows())[0]!;
   await truncate(path.join(newest.path, 'session.json'), 3);
-  process.exitCode = 0;
-  expect(await command('--run', run, '--step', '4', '--json')).toBe(1);
-  const { checkpoints } = JSON.parse(printed.join('')) as { checkpoints: { problems: string[] }[] };
+  const fourth = await command('--run', run, '--step', '4', '--json');
+  expect(fourth.code).toBe(1);
+  const { checkpoints } = JSON.parse(fourth.out) as { checkpoints: { problems: string[] }[] };
   expect(checkpoints.map(({ problems }) => problems)).toEqual([
     [expect.stringMatching(/session\.json: expected \d+ bytes, found 3/)],
   ]);
-  process.exitCode = 0;
-  expect(await command('--path', newest.path)).toBe(1);
-  process.exitCode = 0;
-  expect(await command('--run', run, '--step', '9')).toBe(2);
-  expect(said.join('')).toMatch(
+  expect((await command('--path', newest.path)).code).toBe(1);
+  const unknown = await command('--run', run, '--step', '9');
+  expect(unknown.code).toBe(2);
+  expect(unknown.err).toMatch(
     /--step: expected a step of train\/saved-\d+ with a checkpoint: 1, 2, 3, 4, found 9/,
   );
 });

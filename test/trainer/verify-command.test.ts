@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ConformanceReport } from '../../activities/trainer/conformance/suite.js';
 import { startHttpProxy } from '../faults/http-proxy.js';
 import { LIARS } from '../faults/liars.js';
@@ -17,10 +17,6 @@ beforeAll(async () => {
   trainer = await startTrainer();
 });
 afterAll(() => trainer.end('SIGTERM'));
-afterEach(() => {
-  process.exitCode = 0;
-  vi.restoreAllMocks();
-});
 
 async function command(...args: string[]): Promise<number> {
   const ran = await inProcess('verify', 'trainer', ...args);

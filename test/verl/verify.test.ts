@@ -2,9 +2,9 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { main } from '../../cli/main.js';
-import { withVariables } from '../e2e/people.js';
+import { inProcess } from '../in-process.js';
 import { startTestDatabase, type TestDatabase } from '../postgres.js';
+import { withVariables } from '../variables.js';
 import { JobHost } from './host.js';
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -13,8 +13,7 @@ let db: TestDatabase;
 let host: JobHost;
 let run = '';
 let runs = 0;
-const printed: string[] = [];
-const said: string[] = [];
+let said = '';
 
 beforeAll(async () => {
   db = await startTestDatabase();
@@ -24,24 +23,16 @@ beforeEach(async () => {
   host = await JobHost.make(db);
   run = await host.claim(`verified-${runs++}`);
   await host.keep(run).ended;
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
 });
-afterEach(async () => {
-  vi.restoreAllMocks();
-  process.exitCode = 0;
-  await host.end();
-});
+afterEach(() => host.end());
 
 /** Without a ledger: that of a home in which no stack runs. */
 async function command(name: string, { ledger = true } = {}): Promise<{ code: number; out: string }> {
-  printed.length = 0;
-  said.length = 0;
-  process.exitCode = 0;
   const [url, address] = ledger ? [db.url, '127.0.0.1:9'] : ['', ''];
   const variables = { DATABASE_URL: url, TEMPORAL_ADDRESS: address, STEADFAST_HOME: host.folder };
-  const code = await withVariables(variables, () => main(['verify', 'checkpoint', name]));
-  return { code, out: printed.join('') };
+  const { code, out, err } = await withVariables(variables, () => inProcess('verify', 'checkpoint', name));
+  said = err;
+  return { code, out };
 }
 
 const place = (...parts: string[]) => path.join(host.checkpoints, ...parts);
@@ -60,9 +51,9 @@ test('one that is whole, by its name and by its folder', async () => {
   expect(alone.out).toContain('digests not compared: no ledger that was asked knows this folder');
   expect(alone.code).toBe(0);
   expect(await command(`${name}@2`)).toMatchObject({ code: 2 });
-  expect(said.join('')).toMatch(/expected a checkpoint of train\/.*: 6, 4, found .*@2, pruned at/);
+  expect(said).toMatch(/expected a checkpoint of train\/.*: 6, 4, found .*@2, pruned at/);
   expect(await command(`${name}@nine`)).toMatchObject({ code: 2 });
-  expect(said.join('')).toContain('expected RUN@STEP, RUN@latest or a folder that is there');
+  expect(said).toContain('expected RUN@STEP, RUN@latest or a folder that is there');
 });
 
 test.each<[string, (place: (...parts: string[]) => string) => void, RegExp]>([

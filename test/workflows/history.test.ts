@@ -9,10 +9,11 @@ import type { TrainConfig } from '../../core/campaign.js';
 import type { EpisodeSummary } from '../../core/outcome.js';
 import { startStack } from '../../infra/stack/start.js';
 import { PAYLOAD_BUDGET } from '../../temporal.config.js';
-import { type People, startPeople, withVariables } from '../e2e/people.js';
+import { type People, startPeople } from '../e2e/people.js';
 import { isRecorded, RECORDING, writeHistory } from '../histories/record.js';
 import { type History, historyOf, playScenario, WORKFLOWS } from '../histories/scenario.js';
 import { discard, temporaryHome } from '../setup/harness.js';
+import { withVariables } from '../variables.js';
 import { activitiesOf, payloadsOf } from './events.js';
 
 type Name = keyof typeof WORKFLOWS;
